@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analysis/task_analysis.h"
+
+#include <algorithm>
+
+namespace perf_latency {
+namespace {
+
+using K = EventKind;
+
+bool has(const EventKinds& kinds, EventKind kind) { return kinds[static_cast<size_t>(kind)]; }
+
+// What the recording would have to hold, in the words of whoever must record it.
+std::string no_sched_events(const RecordingResult& result) {
+  return "the recording has no scheduler events (" + std::to_string(result.info.samples) +
+         " samples of other events): record with 'perf latency record', or 'perf record -a -g -e "
+         "sched:sched_switch -e sched:sched_waking'";
+}
+
+}  // namespace
+
+TaskAnalysis::TaskAnalysis(const AnalysisOptions& options, CauseTable& causes)
+    : options_(options),
+      causes_(causes),
+      pids_(options.pids.begin(), options.pids.end()),
+      tids_(options.tids.begin(), options.tids.end()),
+      cpus_(options.cpus.begin(), options.cpus.end()),
+      filters_threads_(!options.pids.empty() || !options.tids.empty() || !options.comms.empty()),
+      filters_(filters_threads_ || !options.cpus.empty()) {}
+
+DecodeNeeds TaskAnalysis::needs() const {
+  DecodeNeeds needs;
+  needs.want({K::sched_switch, K::sched_waking, K::sched_wakeup, K::sched_wakeup_new,
+              K::sched_process_fork, K::sched_process_exec, K::sched_process_exit, K::task_rename,
+              K::record_lost, K::record_comm, K::record_fork, K::record_exit, K::record_mmap,
+              K::record_ksymbol, K::record_cgroup, K::record_switch});
+  needs.sleep_stacks = true;
+  return needs;
+}
+
+void TaskAnalysis::begin_recording(const RecordingContext& context) {
+  recording_ = std::make_unique<Recording>(context, options_, causes_, *this);
+  diagnostics_ = &context.diagnostics;
+  auto window = Window::make(options_, context.metadata);
+  window_error_.reset();
+  if (window)
+    recording_->window = *window;
+  else
+    window_error_ = window.error();
+}
+
+void TaskAnalysis::set_present(const EventKinds& present) {
+  recording_->present = present;
+  TaskEvents& events = recording_->task_events;
+  events.wakings = has(present, K::sched_waking);
+  events.wakeups = has(present, K::sched_wakeup);
+  events.new_wakeups = has(present, K::sched_wakeup_new);
+  recording_->model.set_events(events);
+}
+
+void TaskAnalysis::set_start(uint64_t start_ns) {
+  recording_->start_ns = start_ns;
+  recording_->model.set_start(start_ns);
+}
+
+void TaskAnalysis::consume(const Event* const* events, size_t count) {
+  Recording& recording = *recording_;
+  // With tracepoints at hand the switch records of the same recording say nothing new.
+  const bool ignore_switch_records = has(recording.present, K::sched_switch);
+  for (size_t i = 0; i < count; ++i) {
+    const Event& event = *events[i];
+    if (event.kind == K::record_switch && ignore_switch_records) continue;
+    recording.model.handle(event);
+    if (event.kind < K::record_lost) {
+      take_event(event);
+    } else {
+      recording.symbols.handle(event);
+      take_record(event);
+    }
+  }
+}
+
+Result<void> TaskAnalysis::end_recording(const RecordingResult& result) {
+  if (window_error_) return *window_error_;
+  if (recording_->model.switches() == 0 && !result.interrupted)
+    return make_error(no_sched_events(result));
+  if (!recording_->window.opened())
+    return make_error("no task was renamed to '" + options_.time_comm->first + "' (--time-comm)");
+  recording_->model.finish(result.info.end_ns.value_or(0));
+  recording_->account.settle([this](ThreadId thread) { return is_kernel_thread(thread); });
+  const bool runnable_known = recording_->task_events.any_wakeup();
+  if (!runnable_known) recording_->context.diagnostics.add(Diag::no_wakeup_events);
+  Totals totals = recording_->account.totals(options_.kernel_threads, runnable_known);
+  totals.switches = recording_->switches;
+  fold(result, totals);
+  return {};
+}
+
+bool TaskAnalysis::keeps_comm(StringId comm) const {
+  const std::string_view name = recording_->context.pools.strings.view(comm);
+  return std::find(options_.comms.begin(), options_.comms.end(), name) != options_.comms.end();
+}
+
+bool TaskAnalysis::keeps_thread(const Thread& thread) const {
+  if (!filters_threads_) return true;
+  if (!pids_.empty() && !pids_.contains(static_cast<uint32_t>(thread.pid))) return false;
+  if (!tids_.empty() && !tids_.contains(static_cast<uint32_t>(thread.tid))) return false;
+  return options_.comms.empty() || keeps_comm(thread.comm);
+}
+
+// A thread of which no table tells: one that sleeps in chains without user mode is the kernel's.
+bool TaskAnalysis::is_kernel_thread(ThreadId thread) {
+  const TaskKind kind = threads().last_kind(threads()[thread]);
+  if (kind != TaskKind::unknown) return kind == TaskKind::kernel;
+  const auto stack = recording_->a_stack_of.find(thread);
+  if (stack == recording_->a_stack_of.end()) return false;
+  const StackNames::Named& named = recording_->names.of(stack->second);
+  return named.cause != CauseTable::kUnattributed && !named.user_entry;
+}
+
+void TaskAnalysis::on_interval(const Interval& interval) {
+  const auto inside = recording_->window.clip(interval.start_ns, interval.end_ns);
+  if (!inside) return;
+  const Thread& thread = threads()[interval.thread];
+  if (!keeps_cpu(interval.cpu) || !keeps_thread(thread)) return;
+  const TaskKind kind = threads().kind(thread);
+  if (kind == TaskKind::unknown && interval.stack.valid())
+    recording_->a_stack_of[interval.thread] = interval.stack;
+  recording_->account.add(kind, interval.thread, interval.kind, inside->length_ns());
+  // A filter may keep a part of a thread's life (a comm, a CPU): that part is what is accounted for.
+  if (filters_) recording_->account.add_life(kind, interval.thread, inside->length_ns(), 0);
+  take(interval, *inside, kind);
+}
+
+void TaskAnalysis::on_life(ThreadId thread, uint64_t start_ns, uint64_t end_ns) {
+  const auto inside = recording_->window.clip(start_ns, end_ns);
+  if (!inside || !keeps_thread(threads()[thread])) return;
+  recording_->account.add_life(threads().kind(threads()[thread]), thread,
+                               filters_ ? 0 : inside->length_ns(), 1);
+}
+
+void TaskAnalysis::on_switch(uint64_t time_ns, ThreadId prev, ThreadId next) {
+  if (!recording_->window.contains(time_ns)) return;
+  if (filters_threads_ && !(prev.valid() && keeps_thread(threads()[prev])) &&
+      !(next.valid() && keeps_thread(threads()[next])))
+    return;
+  ++recording_->switches;
+}
+
+void TaskAnalysis::on_rename(uint64_t time_ns, ThreadId, StringId new_comm) {
+  recording_->window.on_rename(time_ns, recording_->context.pools.strings.view(new_comm));
+}
+
+}  // namespace perf_latency

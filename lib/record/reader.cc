@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "record/reader.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "base/byte_cursor.h"
+
+namespace perf_latency {
+
+namespace {
+
+// Without traffic a ring is looked at this often: what a killed recorder can lose, and how long a
+// round can last.
+constexpr int kIdlePassMs = 250;
+// What the writer has buffered goes to the file at least this often.
+constexpr std::chrono::seconds kFlushEvery{1};
+constexpr uint64_t kStopTag = UINT64_MAX;
+
+}  // namespace
+
+struct ReaderPool::Thread {
+  Thread(size_t thread_index, int level)
+      : index(thread_index), encoder(level != 0 ? std::make_unique<ChunkEncoder>(level) : nullptr) {}
+  ~Thread() {
+    if (epoll >= 0) ::close(epoll);
+    if (wake >= 0) ::close(wake);
+  }
+  size_t index;
+  std::unique_ptr<ChunkEncoder> encoder;
+  std::vector<std::byte> kept;  // the filter's survivors
+  std::chrono::steady_clock::time_point next_flush;
+  int epoll = -1;
+  int wake = -1;
+  std::thread thread;
+};
+
+std::vector<ReaderPlan> plan_readers(const std::vector<uint32_t>& ring_cpus,
+                                     const std::map<uint32_t, uint32_t>& node_of_cpu,
+                                     const std::vector<uint32_t>& isolated,
+                                     size_t cpus_per_reader) {
+  std::map<uint32_t, std::vector<size_t>> rings_of_node;
+  for (size_t i = 0; i < ring_cpus.size(); ++i) {
+    const auto node = node_of_cpu.find(ring_cpus[i]);
+    rings_of_node[node == node_of_cpu.end() ? 0 : node->second].push_back(i);
+  }
+  const auto usable = [&](uint32_t cpu) {
+    return !std::binary_search(isolated.begin(), isolated.end(), cpu);
+  };
+  std::vector<uint32_t> everywhere;
+  for (const auto& [cpu, node] : node_of_cpu)
+    if (usable(cpu)) everywhere.push_back(cpu);
+
+  std::vector<ReaderPlan> plans;
+  for (const auto& [node, rings] : rings_of_node) {
+    std::vector<uint32_t> cpus;
+    for (const auto& [cpu, cpu_node] : node_of_cpu)
+      if (cpu_node == node && usable(cpu)) cpus.push_back(cpu);
+    if (cpus.empty()) cpus = everywhere;
+    // Where nothing speaks against any CPU, the scheduler is left alone.
+    if (cpus.size() == node_of_cpu.size()) cpus.clear();
+    const size_t readers = (rings.size() + cpus_per_reader - 1) / cpus_per_reader;
+    for (size_t reader = 0; reader < readers; ++reader) {
+      ReaderPlan plan{{}, cpus};
+      for (size_t i = reader; i < rings.size(); i += readers) plan.rings.push_back(rings[i]);
+      plans.push_back(std::move(plan));
+    }
+  }
+  return plans;
+}
+
+ReaderPool::ReaderPool(std::vector<Ring>& rings, std::vector<ReaderPlan> plans,
+                       const ReaderOptions& options, Output& output, TaskFilter* filter,
+                       std::function<void()> on_progress)
+    : rings_(rings),
+      plans_(std::move(plans)),
+      options_(options),
+      output_(output),
+      filter_(filter),
+      on_progress_(std::move(on_progress)) {
+  PL_CHECK(filter_ == nullptr || plans_.size() == 1);
+}
+
+ReaderPool::~ReaderPool() { stop(); }
+
+Result<void> ReaderPool::start() {
+  for (size_t i = 0; i < plans_.size(); ++i) {
+    auto thread = std::make_unique<Thread>(i, options_.level);
+    thread->epoll = ::epoll_create1(EPOLL_CLOEXEC);
+    thread->wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (thread->epoll < 0 || thread->wake < 0)
+      return make_error(std::string("cannot start a reader: ") + std::strerror(errno));
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = kStopTag;
+    ::epoll_ctl(thread->epoll, EPOLL_CTL_ADD, thread->wake, &event);
+    for (const size_t ring : plans_[i].rings) {
+      event.data.u64 = ring;
+      ::epoll_ctl(thread->epoll, EPOLL_CTL_ADD, rings_[ring].fd(), &event);
+    }
+    threads_.push_back(std::move(thread));
+  }
+  for (auto& thread : threads_)
+    thread->thread = std::thread([this, raw = thread.get()] { run(*raw); });
+  return {};
+}
+
+void ReaderPool::stop() {
+  stopping_ = true;
+  for (auto& thread : threads_) {
+    const uint64_t one = 1;
+    if (::write(thread->wake, &one, sizeof one) < 0 && errno != EAGAIN) continue;
+  }
+  for (auto& thread : threads_)
+    if (thread->thread.joinable()) thread->thread.join();
+}
+
+// A reader that has to wait for a busy CPU loses events. FIFO 1 is the lowest real-time priority:
+// whatever real-time work is measured goes before it.
+void ReaderPool::take_priority() {
+  std::string got = "nice 0";
+  sched_param param{};
+  param.sched_priority = 1;
+  if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0) {
+    got = "SCHED_FIFO 1";
+  } else {
+    const id_t self = static_cast<id_t>(::syscall(SYS_gettid));
+    if (::setpriority(PRIO_PROCESS, self, -20) == 0) got = "nice -20";
+  }
+  const std::lock_guard lock(mutex_);
+  priority_ = got;
+}
+
+void ReaderPool::run(Thread& thread) {
+  const std::string name = "latency-read/" + std::to_string(thread.index % 100);
+  ::pthread_setname_np(::pthread_self(), name.substr(0, 15).c_str());
+  const std::vector<uint32_t>& cpus = plans_[thread.index].cpus;
+  if (!cpus.empty()) {
+    cpu_set_t* set = CPU_ALLOC(cpus.back() + 1);
+    const size_t bytes = CPU_ALLOC_SIZE(cpus.back() + 1);
+    CPU_ZERO_S(bytes, set);
+    for (const uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, set);
+    ::sched_setaffinity(0, bytes, set);  // not granted in some containers: then without
+    CPU_FREE(set);
+  }
+  take_priority();
+  epoll_event events[64];
+  for (;;) {
+    const int n = ::epoll_wait(thread.epoll, events, std::size(events), kIdlePassMs);
+    for (int i = 0; i < n; ++i)
+      // The tasks of a per-task event have all ended: such an fd would be ready for ever.
+      if (events[i].data.u64 != kStopTag && (events[i].events & EPOLLHUP) != 0)
+        ::epoll_ctl(thread.epoll, EPOLL_CTL_DEL, rings_[events[i].data.u64].fd(), nullptr);
+    const bool last = stopping_;
+    if (!(filter_ != nullptr ? pass_filtered(thread) : pass(thread)) || last) return;
+    if (thread.index == 0 && !flush_if_due(thread)) return;
+    on_progress_();
+  }
+}
+
+bool ReaderPool::flush_if_due(Thread& thread) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < thread.next_flush) return true;
+  thread.next_flush = now + kFlushEvery;
+  const Result<void> flushed = output_.flush();
+  if (!flushed) fail(flushed.error());
+  return flushed.has_value();
+}
+
+bool ReaderPool::emit(Thread& thread, std::span<const std::byte> records, uint32_t cpu,
+                      const RecordTally& tally) {
+  if (tally.maps != 0 && options_.collect_maps) collect(records);
+  std::span<const std::byte> bytes = records;
+  if (thread.encoder && !records.empty()) bytes = thread.encoder->encode(records);
+  const Result<void> written = output_.append(bytes, records.size(), cpu, tally);
+  if (!written) fail(written.error());
+  return written.has_value();
+}
+
+bool ReaderPool::pass(Thread& thread) {
+  const uint64_t round = output_.round();
+  for (const size_t index : plans_[thread.index].rings) {
+    Ring& ring = rings_[index];
+    const uint64_t end = ring.head();
+    while (ring.tail() != end) {
+      RecordTally tally;
+      const std::span<const std::byte> records = ring.next(end, kMaxChunkBytes, tally);
+      if (!emit(thread, records, ring.cpu(), tally)) return false;
+      ring.consume();
+    }
+  }
+  const Result<void> reported = output_.report(thread.index, round);
+  if (!reported) fail(reported.error());
+  return reported.has_value();
+}
+
+// See task_filter.h: all rings are learned from up to a later point than any is filtered to.
+bool ReaderPool::pass_filtered(Thread& thread) {
+  const uint64_t round = output_.round();
+  std::vector<uint64_t> ends;
+  for (const Ring& ring : rings_) ends.push_back(ring.head());
+  for (Ring& ring : rings_)
+    ring.peek(ring.head(), [&](std::span<const std::byte> record) { filter_->learn(record); });
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    Ring& ring = rings_[i];
+    while (ring.tail() != ends[i]) {
+      RecordTally all, kept;
+      std::span<const std::byte> records = ring.next(ends[i], kMaxChunkBytes, all);
+      thread.kept.clear();
+      kept = all;
+      kept.samples = 0;
+      while (records.size() >= kRecordHeaderBytes) {
+        const std::span<const std::byte> record =
+            records.first(load_unchecked<uint16_t>(records.data() + 6));
+        records = records.subspan(record.size());
+        if (!filter_->keep(record)) continue;
+        kept.samples += load_unchecked<uint32_t>(record.data()) ==
+                        static_cast<uint32_t>(RecordType::sample);
+        thread.kept.insert(thread.kept.end(), record.begin(), record.end());
+      }
+      if (!emit(thread, thread.kept, ring.cpu(), kept)) return false;
+      ring.consume();
+    }
+  }
+  const Result<void> reported = output_.report(thread.index, round);
+  if (!reported) fail(reported.error());
+  return reported.has_value();
+}
+
+void ReaderPool::collect(std::span<const std::byte> records) {
+  // MMAP2: header, pid, tid, start, length, offset, device, inode, generation, prot, flags, name.
+  constexpr size_t kNameOffset = 72;
+  const std::lock_guard lock(mutex_);
+  while (records.size() >= kRecordHeaderBytes) {
+    const std::span<const std::byte> record =
+        records.first(load_unchecked<uint16_t>(records.data() + 6));
+    records = records.subspan(record.size());
+    if (load_unchecked<uint32_t>(record.data()) != static_cast<uint32_t>(RecordType::mmap2) ||
+        record.size() <= kNameOffset)
+      continue;
+    const std::string_view name = ByteCursor::text_in(record.subspan(kNameOffset));
+    if (name.starts_with('/') || name == "[vdso]")
+      maps_.emplace(name, load_unchecked<uint32_t>(record.data() + 8));
+  }
+}
+
+void ReaderPool::fail(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+  }
+  on_progress_();
+}
+
+std::optional<Error> ReaderPool::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+std::string ReaderPool::priority() const {
+  const std::lock_guard lock(mutex_);
+  return priority_;
+}
+
+std::map<std::string, uint32_t> ReaderPool::maps() const {
+  const std::lock_guard lock(mutex_);
+  return maps_;
+}
+
+}  // namespace perf_latency

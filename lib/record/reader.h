@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The threads that empty the ring buffers into the output.
+//
+// A reader sleeps until one of its rings has wakeup_bytes or kIdlePass has gone by, then empties all
+// its rings once: whole runs of up to kMaxChunkBytes, compressed straight from the ring's memory.
+// Readers stay off isolated and nohz_full CPUs: those are what people measure.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "record/chunk_encoder.h"
+#include "record/output.h"
+#include "record/ring.h"
+#include "record/task_filter.h"
+
+namespace perf_latency {
+
+struct ReaderPlan {
+  std::vector<size_t> rings;   // indexes
+  std::vector<uint32_t> cpus;  // where the reader may run; empty: anywhere
+};
+
+// One reader for each `cpus_per_reader` rings of a NUMA node, running on that node's CPUs that are not
+// `isolated`. `node_of_cpu` gives 0 for CPUs it does not know.
+std::vector<ReaderPlan> plan_readers(const std::vector<uint32_t>& ring_cpus,
+                                     const std::map<uint32_t, uint32_t>& node_of_cpu,
+                                     const std::vector<uint32_t>& isolated,
+                                     size_t cpus_per_reader);
+
+struct ReaderOptions {
+  int level = 1;         // zstd; 0: no compression
+  bool collect_maps = false;
+};
+
+class ReaderPool {
+ public:
+  // What it refers to outlives the pool. `filter` may be null; with one there must be one reader.
+  // `on_progress` is called from a reader after each pass, and when the output fails.
+  ReaderPool(std::vector<Ring>& rings, std::vector<ReaderPlan> plans, const ReaderOptions& options,
+             Output& output, TaskFilter* filter, std::function<void()> on_progress);
+  ~ReaderPool();
+
+  Result<void> start();
+  // Empties the rings a last time and ends the threads; the events must be disabled by then.
+  void stop();
+
+  // The first error of the output.
+  std::optional<Error> error() const;
+  // "SCHED_FIFO 1", "nice -20", "nice 0": what the readers got.
+  std::string priority() const;
+  // Paths of executable mappings in the records, each with a process that had it.
+  std::map<std::string, uint32_t> maps() const;
+
+ private:
+  struct Thread;
+  void run(Thread& thread);
+  bool pass(Thread& thread);
+  bool pass_filtered(Thread& thread);
+  bool flush_if_due(Thread& thread);
+  bool emit(Thread& thread, std::span<const std::byte> records, uint32_t cpu,
+            const RecordTally& tally);
+  void take_priority();
+  void collect(std::span<const std::byte> records);
+  void fail(const Error& error);
+
+  std::vector<Ring>& rings_;
+  std::vector<ReaderPlan> plans_;
+  ReaderOptions options_;
+  Output& output_;
+  TaskFilter* filter_;
+  std::function<void()> on_progress_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::atomic<bool> stopping_ = false;
+
+  mutable std::mutex mutex_;
+  std::optional<Error> error_;
+  std::string priority_;
+  std::map<std::string, uint32_t> maps_;
+};
+
+}  // namespace perf_latency

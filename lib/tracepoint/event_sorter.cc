@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracepoint/event_sorter.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <queue>
+
+#include "base/result.h"
+
+namespace perf_latency {
+
+// A sorted run in the temporary file, read front to back through a small buffer.
+class EventSorter::SpilledRun {
+ public:
+  SpilledRun(int fd, uint64_t first, uint64_t count) : fd_(fd), at_(first), left_(count) {
+    refill();
+  }
+  bool empty() const { return next_ == buffer_.size(); }
+  const Event& front() const { return buffer_[next_]; }
+  void pop() {
+    if (++next_ == buffer_.size()) refill();
+  }
+
+ private:
+  static constexpr uint64_t kBufferEvents = 512;
+
+  void refill() {
+    const uint64_t count = std::min(left_, kBufferEvents);
+    buffer_.resize(count);
+    next_ = 0;
+    const auto bytes = static_cast<ssize_t>(count * sizeof(Event));
+    // A temporary file of our own that cannot be read back is no input error: nothing is left to say.
+    PL_CHECK(count == 0 || ::pread(fd_, buffer_.data(), static_cast<size_t>(bytes),
+                                   static_cast<off_t>(at_ * sizeof(Event))) == bytes);
+    at_ += count;
+    left_ -= count;
+  }
+
+  int fd_;
+  uint64_t at_;
+  uint64_t left_;
+  std::vector<Event> buffer_;
+  size_t next_ = 0;
+};
+
+EventSorter::EventSorter(Sink sink, Diagnostics& diagnostics, size_t max_pending)
+    : sink_(std::move(sink)), diagnostics_(diagnostics), max_pending_(max_pending) {}
+
+EventSorter::~EventSorter() {
+  if (spill_file_ != nullptr) std::fclose(spill_file_);
+}
+
+// Cuts the batch into ascending runs; a run that goes on where the last one ended is the same run.
+void EventSorter::add(std::vector<Event>&& batch) {
+  if (batch.empty()) return;
+  const auto events = std::make_shared<const std::vector<Event>>(std::move(batch));
+  const size_t count = events->size();
+  size_t begin = 0;
+  for (size_t i = 1; i <= count; ++i) {
+    const uint64_t last = (*events)[i - 1].time_ns;
+    if (i < count && (*events)[i].time_ns >= last) continue;
+    if (runs_.empty() || (*events)[begin].time_ns < runs_.back().last_time_ns)
+      runs_.emplace_back();
+    runs_.back().segments.push_back({events, begin, i});
+    runs_.back().last_time_ns = last;
+    max_time_ns_ = std::max(max_time_ns_, last);
+    begin = i;
+  }
+  pending_ += count;
+  if (pending_ > max_pending_) spill();
+}
+
+void EventSorter::end_round() {
+  if (had_round_) emit(flush_limit_ns_);
+  had_round_ = true;
+  flush_limit_ns_ = max_time_ns_;
+  if (runs_.size() > compact_at_) compact();
+}
+
+void EventSorter::finish() { emit(UINT64_MAX); }
+
+// Collects references to everything up to the limit, run after run.
+void EventSorter::gather(uint64_t limit_ns) {
+  refs_.clear();
+  run_starts_ = 0;
+  for (const Run& run : runs_) {
+    const size_t before = refs_.size();
+    for (const Segment& segment : run.segments) {
+      const Event* const events = segment.events->data();
+      size_t i = segment.begin;
+      for (; i < segment.end && events[i].time_ns <= limit_ns; ++i)
+        refs_.push_back({events[i].time_ns, &events[i]});
+      if (i < segment.end) break;
+    }
+    if (refs_.size() != before) ++run_starts_;
+  }
+}
+
+// A stable radix sort over the bits in which the times differ: linear whatever the number of CPUs.
+void EventSorter::sort_refs() {
+  if (run_starts_ <= 1) return;
+  constexpr unsigned kDigitBits = 11;
+  constexpr size_t kSmall = 256;
+  const auto by_time = [](const Ref& a, const Ref& b) { return a.time_ns < b.time_ns; };
+  if (refs_.size() < kSmall) {
+    std::stable_sort(refs_.begin(), refs_.end(), by_time);
+    return;
+  }
+  const auto [low, high] = std::minmax_element(refs_.begin(), refs_.end(), by_time);
+  // Synthesized events of time 0 stand far from the rest: they would cost passes for every event.
+  const uint64_t base = low->time_ns;
+  const unsigned bits = static_cast<unsigned>(std::bit_width(high->time_ns - base));
+  if (bits > 5 * kDigitBits) {
+    std::stable_sort(refs_.begin(), refs_.end(), by_time);
+    return;
+  }
+  swap_refs_.resize(refs_.size());
+  for (unsigned shift = 0; shift < bits; shift += kDigitBits) {
+    std::array<uint32_t, 1u << kDigitBits> places{};
+    const auto digit = [&](const Ref& ref) {
+      return ((ref.time_ns - base) >> shift) & ((1u << kDigitBits) - 1);
+    };
+    for (const Ref& ref : refs_) ++places[digit(ref)];
+    uint32_t next = 0;
+    for (uint32_t& place : places) next += std::exchange(place, next);
+    for (const Ref& ref : refs_) swap_refs_[places[digit(ref)]++] = ref;
+    refs_.swap(swap_refs_);
+  }
+}
+
+void EventSorter::emit(uint64_t limit_ns) {
+  gather(limit_ns);
+  sort_refs();
+  if (spilled_.empty())
+    emit_refs();
+  else
+    merge_with_spilled(limit_ns);
+  drop_gathered(limit_ns);
+}
+
+void EventSorter::emit_refs() {
+  if (refs_.empty()) return;
+  pointers_.clear();
+  for (const Ref& ref : refs_) {
+    if (ref.time_ns < emitted_ns_ && ref.time_ns != 0) diagnostics_.add(Diag::out_of_order);
+    pointers_.push_back(ref.event);
+  }
+  emitted_ns_ = std::max(emitted_ns_, refs_.back().time_ns);
+  sink_(pointers_.data(), pointers_.size());
+}
+
+// Spilled runs are older in file order than what is in memory: at equal times they go first, in the
+// order in which they were spilled.
+void EventSorter::merge_with_spilled(uint64_t limit_ns) {
+  using Head = std::pair<uint64_t, size_t>;  // time, run; the memory's run is the last
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
+  const size_t memory = spilled_.size();
+  for (size_t i = 0; i < memory; ++i)
+    if (!spilled_[i]->empty() && spilled_[i]->front().time_ns <= limit_ns)
+      heads.emplace(spilled_[i]->front().time_ns, i);
+  size_t next_ref = 0;
+  if (!refs_.empty()) heads.emplace(refs_[0].time_ns, memory);
+  while (!heads.empty()) {
+    const auto [time_ns, run] = heads.top();
+    heads.pop();
+    if (time_ns < emitted_ns_ && time_ns != 0) diagnostics_.add(Diag::out_of_order);
+    emitted_ns_ = std::max(emitted_ns_, time_ns);
+    if (run == memory) {
+      sink_(&refs_[next_ref].event, 1);
+      if (++next_ref < refs_.size()) heads.emplace(refs_[next_ref].time_ns, memory);
+      continue;
+    }
+    const Event* const event = &spilled_[run]->front();
+    sink_(&event, 1);
+    spilled_[run]->pop();
+    if (!spilled_[run]->empty() && spilled_[run]->front().time_ns <= limit_ns)
+      heads.emplace(spilled_[run]->front().time_ns, run);
+  }
+  std::erase_if(spilled_, [](const auto& run) { return run->empty(); });
+}
+
+void EventSorter::drop_gathered(uint64_t limit_ns) {
+  pending_ -= refs_.size();
+  for (Run& run : runs_) {
+    while (!run.segments.empty()) {
+      Segment& segment = run.segments.front();
+      const Event* const events = segment.events->data();
+      while (segment.begin < segment.end && events[segment.begin].time_ns <= limit_ns)
+        ++segment.begin;
+      if (segment.begin < segment.end) break;
+      run.segments.pop_front();
+    }
+  }
+  std::erase_if(runs_, [](const Run& run) { return run.segments.empty(); });
+}
+
+// Many short runs that stay pending would be looked at again in every round: makes one of them.
+void EventSorter::compact() {
+  gather(UINT64_MAX);
+  sort_refs();
+  std::vector<Event> merged;
+  merged.reserve(refs_.size());
+  for (const Ref& ref : refs_) merged.push_back(*ref.event);
+  runs_.clear();
+  pending_ = 0;
+  // add() would spill again from within spill(): the events are the ones that were counted already.
+  if (!merged.empty()) {
+    const size_t count = merged.size();
+    const uint64_t last = merged.back().time_ns;
+    Run run;
+    run.segments.push_back(
+        {std::make_shared<const std::vector<Event>>(std::move(merged)), 0, count});
+    run.last_time_ns = last;
+    runs_.push_back(std::move(run));
+    pending_ = count;
+  }
+}
+
+// Without a place for temporary files everything stays in memory: slower to run out of it than to stop.
+void EventSorter::spill() {
+  if (spill_file_ == nullptr) spill_file_ = std::tmpfile();
+  if (spill_file_ == nullptr) {
+    max_pending_ = SIZE_MAX;
+    return;
+  }
+  compact();
+  const auto& segment = runs_.front().segments.front();
+  const size_t count = segment.end - segment.begin;
+  const int fd = fileno(spill_file_);
+  const auto* bytes = reinterpret_cast<const char*>(segment.events->data() + segment.begin);
+  const size_t size = count * sizeof(Event);
+  for (size_t written = 0; written < size;) {
+    const ssize_t step =
+        ::pwrite(fd, bytes + written, size - written,
+                 static_cast<off_t>(spilled_events_ * sizeof(Event) + written));
+    if (step <= 0) {
+      max_pending_ = SIZE_MAX;
+      return;
+    }
+    written += static_cast<size_t>(step);
+  }
+  spilled_.push_back(std::make_unique<SpilledRun>(fd, spilled_events_, count));
+  spilled_events_ += count;
+  runs_.clear();
+  pending_ = 0;
+}
+
+}  // namespace perf_latency

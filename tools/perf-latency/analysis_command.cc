@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "analysis_command.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "analysis/fail_if.h"
+#include "analysis/session.h"
+#include "analysis/time_selection.h"
+#include "base/range_list.h"
+#include "base/time.h"
+#include "causes_file.h"
+#include "commands.h"
+#include "stats.h"
+
+namespace perf_latency::tool {
+namespace {
+
+constexpr uint64_t kTextRows = 40;
+constexpr uint64_t kMillisecond = 1'000'000;
+
+std::atomic<bool> interrupted{false};
+
+// The first Ctrl-C asks for what was found so far, the second ends the program.
+void on_interrupt(int) {
+  if (interrupted.exchange(true)) ::_exit(130);
+}
+
+// The input is mapped: when somebody cuts the file meanwhile there is no page behind an address.
+void on_bus_error(int) {
+  static constexpr char kMessage[] = "perf latency: the input file was cut while it was read\n";
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  ::_exit(kExitFailed);
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    if (comma > at) items.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return items;
+}
+
+bool wants_color(const std::string& choice, const Output& output) {
+  if (choice == "always") return true;
+  return choice == "auto" && output.is_terminal();
+}
+
+// CLI11 takes the value of `-s -total` for an option: gives it as `--sort=-total`.
+std::vector<std::string> join_sort_values(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool sort = word == "-s" || word == "--sort" || word == "-k" || word == "--key";
+    if (sort && i + 1 < argc && argv[i + 1][0] == '-')
+      arguments.push_back((word.size() == 2 && word[1] == 'k' ? "--key=" : "--sort=") +
+                          std::string(argv[++i]));
+    else
+      arguments.push_back(word);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+AnalysisCommand::AnalysisCommand(const std::string& name, const std::string& help)
+    : app_(help, "perf latency " + name) {
+  app_.add_option("-i,--input", inputs_, "Input file (default perf.data); - reads a pipe");
+  app_.add_option("--time", time_, "Time range: START,STOP in seconds, 10%-20%, 10%/2");
+  app_.add_option("--time-comm", time_comm_, "Time between renames of a task: FROM,TO");
+  app_.add_option("-p,--pid", pids_, "Processes (a list)");
+  app_.add_option("-t,--tid", tids_, "Threads (a list)");
+  app_.add_option("-c,--comm", comms_, "Commands (a list)");
+  app_.add_option("-C,--cpu", cpus_, "CPUs (a list such as 0-3,8)");
+  app_.add_option("-s,--sort", sort_, "Sort keys; a leading - reverses");
+  app_.add_option("-F,--fields", fields_, "Columns of the text output");
+  app_.add_option("-E,--limit", limit_, "Rows at most; 0: all (default: 40 in text, else all)");
+  app_.add_option("--by", by_, "What a row is");
+  app_.add_option("--min-latency", min_latency_, "Drop intervals shorter than this (ns, us, ms, s)");
+  app_.add_option("--format", format_name_, "Output format: " + format_names());
+  app_.add_option("-o,--output", output_path_, "Output file");
+  app_.add_option("--symfs", options_.symfs, "Look for files with symbols below this directory");
+  app_.add_option("--vmlinux", options_.vmlinux, "Kernel image with symbols");
+  app_.add_option("--kallsyms", options_.kallsyms, "Kernel symbols, as /proc/kallsyms has them");
+  app_.add_option("--max-stack", options_.max_stack, "Frames of a call chain at most");
+  app_.add_flag("--kernel-threads", options_.kernel_threads, "Include kernel threads");
+  app_.add_option("-I,--interval", interval_, "A table for each interval (bare: milliseconds)");
+  app_.add_option("--fail-if", fail_if_, "Exit with 2 when it holds, e.g. 'p99(futex)>1ms'");
+  app_.add_option("--causes", causes_file_, "Your own table of causes");
+  app_.add_option("-j,--jobs", options_.jobs, "Threads that decode");
+  app_.add_flag("-f,--force", options_.force, "Read files of other users");
+  app_.add_flag("-q,--quiet", quiet_, "The tables and nothing else");
+  app_.add_flag("-v,--verbose", verbose_, "More about the recording");
+  app_.add_flag("--stats", stats_, "Counts of records and events, and the time of each stage");
+  app_.add_option("--color", color_, "always, never or auto")->expected(0, 1);
+}
+
+int AnalysisCommand::usage_error(const std::string& what) {
+  complain(what);
+  return kExitUsage;
+}
+
+int AnalysisCommand::parse(int argc, char** argv) {
+  std::vector<std::string> words = join_sort_values(argc, argv);
+  std::vector<char*> pointers{argv[0]};
+  for (std::string& word : words) pointers.push_back(word.data());
+  const int status =
+      parse_command_line(app_, static_cast<int>(pointers.size()), pointers.data());
+  return status >= 0 ? status : check();
+}
+
+int AnalysisCommand::check() {
+  if (inputs_.empty()) inputs_.emplace_back("perf.data");
+  const auto format = parse_format(format_name_);
+  if (!format)
+    return usage_error("unknown format '" + format_name_ + "'; there are " + format_names());
+  format_ = *format;
+  const auto list = [&](const std::string& text, std::vector<uint32_t>& numbers) -> int {
+    if (text.empty()) return -1;
+    auto parsed = parse_range_list(text);
+    if (!parsed) return usage_error(parsed.error().what);
+    numbers = std::move(*parsed);
+    return -1;
+  };
+  if (const int status = list(pids_, options_.pids); status >= 0) return status;
+  if (const int status = list(tids_, options_.tids); status >= 0) return status;
+  if (const int status = list(cpus_, options_.cpus); status >= 0) return status;
+  options_.comms = split(comms_);
+  options_.by = split(by_);
+  options_.fields = split(fields_);
+  for (const std::string& key : split(sort_))
+    options_.sort.push_back({key.starts_with('-') ? key.substr(1) : key, key.starts_with('-')});
+  if (!time_.empty()) {
+    auto time = parse_time_selection(time_);
+    if (!time) return usage_error("--time: " + time.error().what);
+    options_.time = *time;
+  }
+  if (!time_comm_.empty()) {
+    const std::vector<std::string> names = split(time_comm_);
+    if (names.size() != 2) return usage_error("--time-comm needs two names: FROM,TO");
+    options_.time_comm = {names[0], names[1]};
+  }
+  if (!min_latency_.empty()) {
+    const auto ns = parse_duration_ns(min_latency_, 0);
+    if (!ns) return usage_error("--min-latency: " + ns.error().what);
+    options_.min_latency_ns = *ns;
+  }
+  if (!interval_.empty()) {
+    const auto ns = parse_duration_ns(interval_, kMillisecond);
+    if (!ns || *ns == 0) return usage_error("--interval: '" + interval_ + "' is no duration");
+    options_.interval_ns = *ns;
+  }
+  for (const std::string& text : fail_if_) {
+    const auto condition = FailCondition::parse(text);
+    if (!condition) return usage_error("--fail-if: " + condition.error().what);
+  }
+  options_.limit = limit_.value_or(format_ == Format::text ? kTextRows : 0);
+  options_.stacks = options_.stacks || needs_stacks(format_);
+  if (app_.count("--color") == 0)
+    color_ = "auto";
+  else if (color_.empty())
+    color_ = "always";
+  return -1;
+}
+
+std::optional<CauseTable> AnalysisCommand::load_causes() {
+  auto table = load_cause_table(causes_file_.empty() ? std::optional<std::string>()
+                                                     : std::optional(causes_file_));
+  if (!table) {
+    complain(table.error().what);
+    return std::nullopt;
+  }
+  return std::move(*table);
+}
+
+int AnalysisCommand::run(Analysis& analysis) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGBUS, on_bus_error);
+  Output output;
+  if (auto opened = output.open(output_path_); !opened) {
+    complain(opened.error().what);
+    return kExitFailed;
+  }
+  if (is_binary(format_) && output.is_terminal()) {
+    complain("--format " + format_name_ + " is binary: give a file with -o");
+    return kExitUsage;
+  }
+  Diagnostics diagnostics;
+  std::vector<SessionResult> results;
+  DecodePools pools;
+  for (const std::string& input : inputs_) {
+    SessionOptions session;
+    session.force = options_.force;
+    session.jobs = options_.jobs;
+    session.interrupted = &interrupted;
+    auto result = run_session(input, session, analysis, pools, diagnostics);
+    if (!result) {
+      complain_about_file(input, result.error());
+      return kExitFailed;
+    }
+    if (stats_) print_stats(input, *result);
+    results.push_back(std::move(*result));
+  }
+  Report report = analysis.make_report();
+  report.diagnostics.merge(diagnostics);
+  for (const auto* option : app_.get_options()) {
+    static const std::vector<std::string> kFilters{"time", "time-comm", "pid", "tid", "comm", "cpu",
+                                                   "min-latency", "state"};
+    for (const std::string& name : option->get_lnames())
+      if (option->count() != 0 && std::find(kFilters.begin(), kFilters.end(), name) != kFilters.end())
+        report.filters.emplace_back(name, option->results().front());
+  }
+  RenderOptions render_options;
+  render_options.color = wants_color(color_, output);
+  render_options.width = output_path_.empty() ? terminal_width() : 0;
+  render_options.quiet = quiet_;
+  render_options.verbose = verbose_ != 0;
+  std::string text;
+  if (is_rendered(format_)) {
+    if (auto rendered = render(report, format_, render_options, text); !rendered) {
+      complain(rendered.error().what);
+      return kExitFailed;
+    }
+  }
+  auto written = output.write(text);
+  if (written) written = output.close();
+  if (!written) {
+    complain(written.error().what);
+    return kExitFailed;
+  }
+  int status = kExitDone;
+  for (const std::string& condition_text : fail_if_) {
+    const auto condition = FailCondition::parse(condition_text);
+    for (const Table& table : report.tables) {
+      const auto match = condition->first_match(table);
+      if (!match) return usage_error("--fail-if: " + match.error().what);
+      if (!*match) continue;
+      complain("--fail-if " + condition_text + ": " + **match);
+      status = kExitConditionHeld;
+    }
+  }
+  return status;
+}
+
+}  // namespace perf_latency::tool

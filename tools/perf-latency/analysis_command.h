@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the analysis commands share: options, inputs, running, rendering, exit status.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/analysis.h"
+#include "analysis/options.h"
+#include "causes/cause_table.h"
+#include "cli.h"
+#include "render/render.h"
+
+namespace perf_latency::tool {
+
+class AnalysisCommand {
+ public:
+  AnalysisCommand(const std::string& name, const std::string& help);
+
+  CLI::App& app() { return app_; }
+  AnalysisOptions& options() { return options_; }
+
+  // Parses and checks the common options; -1 to go on, else the exit status.
+  int parse(int argc, char** argv);
+
+  // Loads the table of causes; complains and gives none when it cannot be read.
+  std::optional<CauseTable> load_causes();
+
+  // Feeds all inputs to the analysis, prints its report, and evaluates --fail-if.
+  int run(Analysis& analysis);
+
+  Format format() const { return format_; }
+  void set_format(Format format) { format_ = format; }
+  bool quiet() const { return quiet_; }
+  int verbose() const { return verbose_; }
+  const std::string& output_path() const { return output_path_; }
+  const std::vector<std::string>& inputs() const { return inputs_; }
+
+ private:
+  int check();
+  int usage_error(const std::string& what);
+
+  CLI::App app_;
+  AnalysisOptions options_;
+  std::vector<std::string> inputs_;
+  std::string time_;
+  std::string time_comm_;
+  std::string pids_;
+  std::string tids_;
+  std::string cpus_;
+  std::string comms_;
+  std::string sort_;
+  std::string fields_;
+  std::string by_;
+  std::string min_latency_;
+  std::string format_name_ = "text";
+  std::string output_path_;
+  std::string interval_;
+  std::string color_;
+  std::string causes_file_;
+  std::vector<std::string> fail_if_;
+  std::optional<uint64_t> limit_;
+  Format format_ = Format::text;
+  bool quiet_ = false;
+  bool stats_ = false;
+  int verbose_ = 0;
+};
+
+}  // namespace perf_latency::tool

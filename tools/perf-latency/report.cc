@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// perf latency report: why tasks slept.
+#include "analysis/causes_report.h"
+#include "analysis_command.h"
+#include "commands.h"
+
+namespace perf_latency::tool {
+namespace {
+
+std::optional<CallchainMode> parse_callchain(const std::string& text) {
+  if (text.empty() || text == "kernel") return CallchainMode::kernel;
+  if (text == "user") return CallchainMode::user;
+  if (text == "both") return CallchainMode::both;
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_report(int argc, char** argv) {
+  AnalysisCommand command("report", "Why did tasks sleep: latencytop's causes, from a recording");
+  AnalysisOptions& options = command.options();
+  std::string callchain;
+  CLI::App& app = command.app();
+  app.add_option("--callchain", callchain, "Call chains under each row: kernel, user or both")
+      ->expected(0, 1);
+  app.add_option("--state", options.states, "States of sleeps to show (default S,D), or all");
+  app.add_flag("--latencytop", options.latencytop, "Apply the rules of the kernel's latencytop");
+  app.add_flag("--per-task", options.per_task, "latency_stats: also the table of each task");
+  app.add_flag("--vs-latencytop", options.vs_latencytop, "Say what latencytop's rules would hide");
+  if (const int status = command.parse(argc, argv); status >= 0) return status;
+
+  if (app.count("--callchain") != 0) {
+    const auto mode = parse_callchain(callchain);
+    if (!mode) {
+      complain("--callchain is kernel, user or both, not '" + callchain + "'");
+      return kExitUsage;
+    }
+    options.callchain = *mode;
+    options.stacks = true;
+  }
+  for (const std::string& name : options.by) {
+    if (parse_report_key(name)) {
+      if (name == "stack") options.stacks = true;
+      continue;
+    }
+    complain("--by: '" + name + "' is none of " + report_key_names());
+    return kExitUsage;
+  }
+  options.latency_stats = command.format() == Format::latency_stats;
+  options.latencytop =
+      options.latencytop || options.latency_stats || options.vs_latencytop || options.per_task;
+  auto causes = command.load_causes();
+  if (!causes) return kExitFailed;
+  CausesReport report(options, *causes);
+  if (const auto checked = report.check_columns(); !checked) {
+    complain(checked.error().what);
+    return kExitUsage;
+  }
+  return command.run(report);
+}
+
+}  // namespace perf_latency::tool
