@@ -41,6 +41,8 @@ class Analysis {
   virtual void set_present(const EventKinds& present) = 0;
   // Before the first event: when the recording begins.
   virtual void set_start(uint64_t start_ns) = 0;
+  // Events were lost between these times; comes before the events after the loss.
+  virtual void announce_loss(uint64_t /*start_ns*/, uint64_t /*end_ns*/) {}
   virtual void consume(const Event* const* events, size_t count) = 0;
   // An error when the recording cannot answer the question at all.
   virtual Result<void> end_recording(const RecordingResult& result) = 0;

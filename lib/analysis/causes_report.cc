@@ -70,7 +70,7 @@ std::string state_letters(const RowStats& stats) {
 }
 
 size_t CausesReport::RawKeyHash::operator()(const RawKey& key) const noexcept {
-  uint64_t hash = key.stack.value;
+  uint64_t hash = (uint64_t{key.user_stack.value} << 32) ^ key.stack.value;
   const auto mix = [&](uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 29; };
   mix(key.thread.value);
   mix(key.waker.value);
@@ -88,6 +88,7 @@ CausesReport::CausesReport(const AnalysisOptions& options, CauseTable& causes)
   if (by_.empty()) by_.push_back(ReportKey::cause);
   all_states_ = states_ == "all";
   dense_ = options.interval_ns == 0;
+  if (options.callchain >= CallchainMode::user) dense_ = false;
   for (const ReportKey key : by_)
     dense_ = dense_ && (key == ReportKey::cause || key == ReportKey::stack ||
                         key == ReportKey::syscall || key == ReportKey::class_);
@@ -151,6 +152,7 @@ RowStats& CausesReport::sums_of(const Interval& interval, TaskKind kind) {
   if (sleep) {
     key.what = interval.began_before ? kAsleepBefore : kSleep;
     key.stack = interval.stack;
+    if (wants_user_chains()) key.user_stack = interval.user_stack;
   } else {
     key.what = interval.preempted ? kPreempted : kWoken;
   }
@@ -292,6 +294,17 @@ void CausesReport::fold_key_cells(const RawKey& key, CauseId cause_id,
   }
 }
 
+// Kernel frames, then the user frames that called them.
+std::vector<std::string> CausesReport::chain_of(const RawKey& key,
+                                                const StackNames::Named& named) {
+  std::vector<std::string> frames;
+  if (options().callchain != CallchainMode::user) frames = named.frames;
+  if (!key.user_stack.valid()) return frames;
+  const std::vector<std::string>& user = recording().user_stacks.frames(key.user_stack);
+  frames.insert(frames.end(), user.begin(), user.end());
+  return frames;
+}
+
 void CausesReport::fold_sums(const RawKey& key, const RowStats& stats) {
   const bool kernel = key.owner == TaskKind::unknown ? is_kernel_thread(key.thread)
                                                      : key.owner == TaskKind::kernel;
@@ -325,8 +338,10 @@ void CausesReport::fold_sums(const RawKey& key, const RowStats& stats) {
     into.preempted_ns += stats.total_ns;
     into.preempted += stats.count;
   }
-  if (!options().stacks || named.frames.empty()) return;
-  StackShare& share = into.stacks[named.frames];
+  if (!options().stacks) return;
+  std::vector<std::string> frames = chain_of(key, named);
+  if (frames.empty()) return;
+  StackShare& share = into.stacks[std::move(frames)];
   share.count += stats.count;
   share.total_ns += stats.total_ns;
   share.max_ns = std::max(share.max_ns, stats.max_ns);
@@ -341,8 +356,8 @@ void CausesReport::fold(const RecordingResult& result, const Totals& totals) {
   else
     report_.totals = totals;
   report_.partial = report_.partial || result.interrupted;
-  report_.frames_total += now.symbols.frames_named();
-  report_.frames_unknown += now.symbols.frames_unknown();
+  report_.frames_total += now.symbols.frames_named() + now.user_stacks.frames_named();
+  report_.frames_unknown += now.symbols.frames_unknown() + now.user_stacks.frames_unknown();
   Diagnostics& diagnostics = now.context.diagnostics;
   if (now.symbols.kernel() == nullptr)
     diagnostics.add_detail(Diag::no_kernel_symbols, now.symbols.kernel_error());

@@ -56,6 +56,7 @@ class CausesReport final : public TaskAnalysis {
   // What is told apart while events come; parts that no row needs stay at their defaults.
   struct RawKey {
     StackId stack;
+    StackId user_stack;
     ThreadId thread;
     ThreadId waker;
     StackId waker_stack;
@@ -89,6 +90,8 @@ class CausesReport final : public TaskAnalysis {
   };
 
   bool needs_key(ReportKey key) const;
+  bool wants_user_chains() const { return options().callchain >= CallchainMode::user; }
+  std::vector<std::string> chain_of(const RawKey& key, const StackNames::Named& named);
   RowStats& sums_of(const Interval& interval, TaskKind kind);
   RowStats& sums_of(const RawKey& key);
   bool keeps_state(const Interval& interval) const;

@@ -78,6 +78,11 @@ void LatencytopTables::add(ThreadId thread, StackId stack, bool interruptible, u
     hidden_.over_5ms_ns += ns;
     return;
   }
+  if (!stack.valid()) {
+    ++hidden_.no_chain;
+    hidden_.no_chain_ns += ns;
+    return;
+  }
   ++sleeps_;
   const auto add_to = [&](Sum& sum) {
     if (sum.count++ == 0) sum.first = sleeps_;
@@ -142,6 +147,7 @@ LatencyStats LatencytopTables::make(StackNames& names, const ThreadTable& thread
   uint64_t dropped_ns = 0;
   stats.global = print(fill(global_, names, kGlobalRecords, true, dropped, dropped_ns));
   if (dropped != 0) diagnostics.add(Diag::latency_table_full, dropped);
+  if (hidden_.no_chain != 0) diagnostics.add(Diag::no_callchains, hidden_.no_chain);
   if (!per_task) return stats;
   dropped = 0;
   for (const auto& [id, sums] : tasks_) {

@@ -46,6 +46,8 @@ class LatencytopTables {
     uint64_t no_mm_ns = 0;
     uint64_t table_full = 0;
     uint64_t table_full_ns = 0;
+    uint64_t no_chain = 0;  // the recording lacks the chain: no rule of the kernel's
+    uint64_t no_chain_ns = 0;
     uint64_t kept = 0;
     uint64_t kept_ns = 0;
     uint64_t kept_units = 0;

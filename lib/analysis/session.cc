@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include "perfdata/reader.h"
 #include "tracepoint/event_sorter.h"
@@ -65,6 +66,7 @@ class Session {
   bool hand_on_ready();
   void hand_on(const Event* const* events, size_t count);
   void sequence(DecodedBatch& batch);
+  void announce_losses(const std::vector<Event>& events);
   void update_plan();
   bool interrupted() const {
     return options_.interrupted != nullptr && options_.interrupted->load(std::memory_order_relaxed);
@@ -97,6 +99,7 @@ class Session {
   // Only the thread that hands on touches these.
   std::shared_ptr<const DecodePlan> announced_plan_;
   uint64_t start_ns_ = UINT64_MAX;
+  std::unordered_map<uint32_t, uint64_t> last_ns_of_cpu_;  // in file order, at the ends of batches
   bool started_ = false;
 };
 
@@ -177,9 +180,29 @@ void Session::sequence(DecodedBatch& batch) {
     analysis_.set_present(batch.plan->present);
   }
   start_ns_ = std::min(start_ns_, batch.first_time_ns);
+  announce_losses(batch.events);
   sorter_.add(std::move(batch.events));
   if (batch.ends_round) sorter_.end_round();
   times_.sort_and_model += seconds_since(start);
+}
+
+// A ring's records stand together in the file: what stands before a LOST record, of the same CPU, is the
+// last event before the loss. The span is announced before the events of the round are handed on,
+// since those of other CPUs may show the gap earlier than the LOST record's own time.
+void Session::announce_losses(const std::vector<Event>& events) {
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    if (event.kind != EventKind::record_lost || event.time_ns == 0) continue;
+    uint64_t from = last_ns_of_cpu_[event.cpu];
+    for (size_t before = i; before-- != 0;) {
+      if (events[before].cpu != event.cpu || events[before].time_ns == 0) continue;
+      from = events[before].time_ns;
+      break;
+    }
+    analysis_.announce_loss(std::min(from, event.time_ns), event.time_ns);
+  }
+  if (!events.empty() && events.back().time_ns != 0)
+    last_ns_of_cpu_[events.back().cpu] = events.back().time_ns;
 }
 
 void Session::hand_on(const Event* const* events, size_t count) {

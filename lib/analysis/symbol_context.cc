@@ -6,8 +6,6 @@
 #include "symbolize/names.h"
 
 namespace perf_latency {
-namespace {
-
 SymbolizerOptions symbolizer_options(const AnalysisOptions& options) {
   SymbolizerOptions result;
   result.symfs = options.symfs;
@@ -16,6 +14,8 @@ SymbolizerOptions symbolizer_options(const AnalysisOptions& options) {
   result.inline_frames = options.inline_frames;
   return result;
 }
+
+namespace {
 
 BuildId as_build_id(const std::vector<uint8_t>& bytes) {
   return BuildId(std::as_bytes(std::span(bytes)));

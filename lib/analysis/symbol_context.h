@@ -22,6 +22,9 @@
 
 namespace perf_latency {
 
+// Where symbols of user files are looked for, by the user's options.
+SymbolizerOptions symbolizer_options(const AnalysisOptions& options);
+
 class SymbolContext {
  public:
   SymbolContext(const RecordingContext& context, const AnalysisOptions& options);

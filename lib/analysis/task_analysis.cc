@@ -35,6 +35,9 @@ DecodeNeeds TaskAnalysis::needs() const {
               K::record_lost, K::record_comm, K::record_fork, K::record_exit, K::record_mmap,
               K::record_ksymbol, K::record_cgroup, K::record_switch});
   needs.sleep_stacks = true;
+  needs.user_stacks = options_.callchain == CallchainMode::user ||
+                      options_.callchain == CallchainMode::both;
+  needs.user_maps = needs.user_stacks;
   return needs;
 }
 
@@ -70,7 +73,10 @@ void TaskAnalysis::consume(const Event* const* events, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const Event& event = *events[i];
     if (event.kind == K::record_switch && ignore_switch_records) continue;
-    recording.model.handle(event);
+    if (event.kind == K::sched_switch && event.user_stack.valid())
+      handle_with_user_stack(event);
+    else
+      recording.model.handle(event);
     if (event.kind < K::record_lost) {
       take_event(event);
     } else {
@@ -78,6 +84,26 @@ void TaskAnalysis::consume(const Event* const* events, size_t count) {
       take_record(event);
     }
   }
+}
+
+// The user chain is resolved while the maps are those of the moment; from here on user_stack is an id of
+// user_stacks. A chain of a thread that is filtered out is not worth the unwinding.
+void TaskAnalysis::handle_with_user_stack(const Event& event) {
+  Recording& recording = *recording_;
+  Event resolved = event;
+  const ThreadId id = threads().find(event.sched_switch.prev_tid);
+  const int32_t pid = event.pid > 0 ? event.pid : id.valid() ? threads()[id].pid : -1;
+  if (event.state != 'R' && (!id.valid() || keeps_thread(threads()[id]))) {
+    resolved.user_stack = recording.user_stacks.resolve(event, pid);
+  } else {
+    recording.user_stacks.drop(event);
+    resolved.user_stack = StackId{};
+  }
+  recording.model.handle(resolved);
+}
+
+void TaskAnalysis::announce_loss(uint64_t start_ns, uint64_t end_ns) {
+  recording_->model.announce_loss(start_ns, end_ns);
 }
 
 Result<void> TaskAnalysis::end_recording(const RecordingResult& result) {

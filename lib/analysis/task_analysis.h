@@ -14,6 +14,7 @@
 #include "analysis/options.h"
 #include "analysis/stack_names.h"
 #include "analysis/symbol_context.h"
+#include "analysis/user_stacks.h"
 #include "analysis/window.h"
 #include "causes/cause_table.h"
 #include "model/task_model.h"
@@ -28,6 +29,7 @@ class TaskAnalysis : public Analysis, public IntervalSink {
   void begin_recording(const RecordingContext& context) override;
   void set_present(const EventKinds& present) override;
   void set_start(uint64_t start_ns) override;
+  void announce_loss(uint64_t start_ns, uint64_t end_ns) override;
   void consume(const Event* const* events, size_t count) override;
   Result<void> end_recording(const RecordingResult& result) override;
 
@@ -39,10 +41,12 @@ class TaskAnalysis : public Analysis, public IntervalSink {
         : context(context),
           symbols(context, options),
           names(symbols, context.pools.stacks, causes),
+          user_stacks(symbols, context.pools, context.metadata, options),
           model(sink, context.diagnostics) {}
     RecordingContext context;
     SymbolContext symbols;
     StackNames names;
+    UserStacks user_stacks;
     TaskModel model;
     Window window;
     Account account;
@@ -81,6 +85,7 @@ class TaskAnalysis : public Analysis, public IntervalSink {
 
  private:
   bool keeps_comm(StringId comm) const;
+  void handle_with_user_stack(const Event& event);
 
   const AnalysisOptions& options_;
   CauseTable& causes_;

@@ -63,7 +63,9 @@ class ByteCursor {
   // The text up to the next NUL, which must be there; the cursor moves behind it.
   std::string_view c_string() {
     if (!ok_) return {};
-    const void* nul = std::memchr(bytes_.data() + at_, 0, bytes_.size() - at_);
+    // memchr must not be given the null pointer of an empty span.
+    const void* nul =
+        left() == 0 ? nullptr : std::memchr(bytes_.data() + at_, 0, bytes_.size() - at_);
     if (nul == nullptr) {
       ok_ = false;
       return {};

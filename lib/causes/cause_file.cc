@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "causes/pattern_map.h"
+
 namespace perf_latency {
 namespace {
 
@@ -103,9 +105,12 @@ Result<void> Parser::parse_line(std::string_view line) {
   if (value.empty()) return error("there is no value after " + quoted(key) + " =");
   if (!is_printable(key) || !is_printable(value)) return error("control characters in the line");
   switch (in_) {
-    case In::cause: return parse_cause_key(key, value);
-    case In::group: return parse_group_key(key, value);
-    case In::nothing: break;
+    case In::cause:
+      return parse_cause_key(key, value);
+    case In::group:
+      return parse_group_key(key, value);
+    case In::nothing:
+      break;
   }
   return error(quoted(key) + " stands before the first [section]");
 }
@@ -186,6 +191,9 @@ Result<Pattern> Parser::parse_pattern(std::string_view word, bool with_place) co
   pattern.glob = name.ends_with('*');
   if (pattern.glob) name.remove_suffix(1);
   if (!is_function_name(name)) return error(quoted(word) + " is no pattern of a function name");
+  if (pattern.glob && name.size() > kMaxPrefixLength)
+    return error("there are more than " + std::to_string(kMaxPrefixLength) +
+                 " characters before the *");
   pattern.name = name;
   return pattern;
 }

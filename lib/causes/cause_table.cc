@@ -64,7 +64,8 @@ Result<void> CauseTable::apply_cause(const CauseSection& section) {
     return at_line(section.line, "a new cause needs a class and a sentence");
   if (known && known->value <= kCpuWait.value)
     return at_line(section.line, "`" + section.id + "` is not named by functions");
-  const CauseId id = known ? *known : add_cause(section.id, *section.cause_class, *section.sentence);
+  const CauseId id =
+      known ? *known : add_cause(section.id, *section.cause_class, *section.sentence);
   Cause& cause = causes_[id.value];
   if (section.cause_class) cause.cause_class = *section.cause_class;
   if (section.sentence) cause.sentence = *section.sentence;
@@ -141,8 +142,8 @@ const CauseTable::Match* CauseTable::match_frame(const Frame& frame) const {
   const Match* best = nullptr;
   const auto look = [&](PatternPlace place) {
     const size_t i = static_cast<size_t>(place);
-    for (const Match* match : {functions_[i].find(frame.function),
-                               syscall ? syscalls_[i].find(*syscall) : nullptr})
+    for (const Match* match :
+         {functions_[i].find(frame.function), syscall ? syscalls_[i].find(*syscall) : nullptr})
       if (match && (!best || match->rank > best->rank)) best = match;
   };
   if (frame.is_lock_caller) look(PatternPlace::lock);
@@ -164,8 +165,8 @@ CauseId CauseTable::fallback(std::span<const std::string_view> functions) {
   }
   if (innermost.empty()) innermost = plumbing;
   if (innermost.empty()) return kUnattributed;
-  const bool is_syscall_itself = syscall_name(innermost) == syscall;
-  if (syscall.empty() || is_syscall_itself) return intern_fallback(std::string(innermost));
+  if (syscall.empty()) return intern_fallback(std::string(innermost));
+  if (syscall_name(innermost) == syscall) return intern_fallback(std::string(syscall));
   return intern_fallback(std::string(syscall) + ": " + std::string(innermost));
 }
 

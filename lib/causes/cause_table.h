@@ -54,8 +54,8 @@ class CauseTable {
   const Cause& cause(CauseId id) const { return causes_[id.value]; }
   bool is_idle(CauseId id) const { return causes_[id.value].cause_class == "idle"; }
   std::optional<CauseId> find(std::string_view id) const;
-  size_t size() const { return causes_.size(); }         // with the fallback causes so far
-  size_t table_size() const { return table_size_; }      // without them
+  size_t size() const { return causes_.size(); }     // with the fallback causes so far
+  size_t table_size() const { return table_size_; }  // without them
   const FunctionGroups& groups() const { return groups_; }
 
   // For listings and checks: every pattern of a cause, in the order of the files.

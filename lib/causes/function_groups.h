@@ -22,16 +22,16 @@
 namespace perf_latency {
 
 enum class FunctionGroup : uint8_t {
-  scheduler,      // gives the CPU away: schedule, schedule_timeout, wait_for_completion, ...
-  lock,           // takes a lock: mutex_lock, rwsem_down_read_slowpath, _raw_spin_lock, ...
-  tracing,        // between a tracepoint and perf: __traceiter_*, perf_trace_*, bpf_trace_run*, ...
-  entry,          // where user mode enters the kernel: entry_SYSCALL_64*, asm_exc_*, el0t_64_sync
-  exception,      // where a fault in kernel mode begins: what is outside it is another matter
-  release,        // gives a lock up; label: the lock's type in perf lock's words
-  interrupt,      // runs in a hard or soft interrupt; label: whose interrupt it is
+  scheduler,  // gives the CPU away: schedule, schedule_timeout, wait_for_completion, ...
+  lock,       // takes a lock: mutex_lock, rwsem_down_read_slowpath, _raw_spin_lock, ...
+  tracing,    // between a tracepoint and perf: __traceiter_*, perf_trace_*, bpf_trace_run*, ...
+  entry,      // where user mode enters the kernel: entry_SYSCALL_64*, asm_exc_*, el0t_64_sync
+  exception,  // where a fault in kernel mode begins: what is outside it is another matter
+  release,    // gives a lock up; label: the lock's type in perf lock's words
+  interrupt,  // runs in a hard or soft interrupt; label: whose interrupt it is
   interrupt_entry,  // the outermost frame of a hard or soft interrupt; label: what to say at least
-  spin,           // burns CPU time while it waits for a lock; label: what it is
-  lock_name,      // calls spinning lock code; label: the lock that it takes
+  spin,             // burns CPU time while it waits for a lock; label: what it is
+  lock_name,        // calls spinning lock code; label: the lock that it takes
 };
 inline constexpr size_t kFunctionGroups = 10;
 

@@ -20,14 +20,17 @@ class LostSpans {
     uint64_t end_ns;
   };
 
-  // Ends come in order of time.
+  // In any order.
   void add(uint64_t start_ns, uint64_t end_ns) {
-    while (!spans_.empty() && spans_.back().end_ns >= start_ns) {
-      start_ns = std::min(start_ns, spans_.back().start_ns);
-      end_ns = std::max(end_ns, spans_.back().end_ns);
-      spans_.pop_back();
+    const auto first = std::lower_bound(
+        spans_.begin(), spans_.end(), start_ns,
+        [](const Span& span, uint64_t time_ns) { return span.end_ns < time_ns; });
+    auto last = first;
+    for (; last != spans_.end() && last->start_ns <= end_ns; ++last) {
+      start_ns = std::min(start_ns, last->start_ns);
+      end_ns = std::max(end_ns, last->end_ns);
     }
-    spans_.push_back({start_ns, end_ns});
+    spans_.insert(spans_.erase(first, last), {start_ns, end_ns});
   }
 
   bool empty() const { return spans_.empty(); }

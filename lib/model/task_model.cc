@@ -57,8 +57,12 @@ void TaskModel::handle(const Event& event) {
     case K::sched_stat_blocked: {
       const ThreadId id = threads_.get(event.delay.tid);
       if (!id.valid()) break;
+      // A thread that is not asleep left its CPU without an event: its last chain is of another sleep.
+      const Thread& thread = threads_[id];
+      const bool asleep = thread.phase == TaskPhase::sleeping ||
+                          (!has_.wakeups && thread.phase == TaskPhase::woken);
       sink_.on_delay({id, event.kind == K::sched_stat_sleep, event.time_ns, event.delay.delay_ns,
-                      threads_[id].stack});
+                      asleep ? thread.stack : StackId{}});
       break;
     }
     case K::record_comm:
@@ -89,16 +93,10 @@ void TaskModel::handle(const Event& event) {
     default:
       break;
   }
-  if (event.time_ns != 0 && event.cpu < kMaxCpus) cpu(event.cpu).last_event_ns = event.time_ns;
 }
 
-void TaskModel::on_lost(const Event& event) {
-  Cpu& on = cpu(event.cpu);
-  const uint64_t from = on.last_event_ns != 0 ? on.last_event_ns : start_ns_;
-  lost_.add(std::min(from, event.time_ns), event.time_ns);
-  on.last_event_ns = event.time_ns;
-  on.current_tid = -1;
-}
+// What ran on the CPU behind the loss is not known.
+void TaskModel::on_lost(const Event& event) { cpu(event.cpu).current_tid = -1; }
 
 void TaskModel::on_map(const Event& event) {
   if ((event.flags & kEventKernel) == 0) threads_.set_has_user_maps(event.map.pid);
@@ -149,6 +147,7 @@ void TaskModel::on_switch(const Event& event) {
   }
   on.current = next;
   on.current_tid = change.next_tid;
+  on.last_switch_ns = event.time_ns;
   sink_.on_switch(event.time_ns, prev, next);
 }
 
@@ -173,6 +172,7 @@ void TaskModel::switch_out(ThreadId id, const Event& event, ThreadId next) {
   Thread& thread = threads_[id];
   const uint64_t time_ns = event.time_ns;
   if (thread.phase == TaskPhase::unseen) begin_unseen(thread, TaskPhase::running);
+  if (is_off_cpu(thread.phase)) infer_switch_in(id, event);
   if (is_off_cpu(thread.phase))
     close_mismatch(id, time_ns);
   else
@@ -197,6 +197,26 @@ void TaskModel::switch_out(ThreadId id, const Event& event, ThreadId next) {
   if (ends_life(event.state)) end_life(id, time_ns);
 }
 
+// Some switches are in no recording: those on a CPU whose events were not switched on yet, and on some
+// kernels those away from the idle task or from tasks that are hidden from perf. A thread that was
+// runnable and leaves a CPU which it was never seen to get must have got it in between: it is taken to
+// have got it as early as it can have, which on an idle CPU is what the scheduler does.
+void TaskModel::infer_switch_in(ThreadId id, const Event& event) {
+  Thread& thread = threads_[id];
+  if (lost_.first_overlap(thread.since_ns, event.time_ns)) return;
+  if (thread.phase == TaskPhase::sleeping) {
+    if (thread.waking_seen)
+      close(id, IntervalKind::sleeping, thread.waking_ns);
+    else if (!thread.early_waking)
+      return;
+    thread.phase = TaskPhase::woken;
+  }
+  diagnostics_.add(Diag::inferred_switch);
+  const uint64_t from = std::max(thread.since_ns, cpu(event.cpu).last_switch_ns);
+  close(id, IntervalKind::runnable, std::min(from, event.time_ns));
+  thread.phase = TaskPhase::running;
+}
+
 void TaskModel::switch_in(ThreadId id, uint64_t time_ns, uint32_t on_cpu) {
   Thread& thread = threads_[id];
   switch (thread.phase) {
@@ -208,7 +228,15 @@ void TaskModel::switch_in(ThreadId id, uint64_t time_ns, uint32_t on_cpu) {
       if (thread.since_ns != time_ns) close(id, IntervalKind::runnable, time_ns);
       break;
     case TaskPhase::running:
-      close_mismatch(id, time_ns);
+      // The last moments of a recording: events were switched off on the CPU that it left, and not yet
+      // on this one. Nothing else ran there, as far as is known: it ran on until now.
+      if (thread.cpu != on_cpu && cpu(thread.cpu).current == id &&
+          !lost_.first_overlap(thread.since_ns, time_ns)) {
+        diagnostics_.add(Diag::inferred_switch);
+        close(id, IntervalKind::running, time_ns);
+      } else {
+        close_mismatch(id, time_ns);
+      }
       break;
     case TaskPhase::sleeping:
       if (thread.waking_seen) {

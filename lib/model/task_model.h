@@ -17,7 +17,7 @@
 //                                  waking seen:     has no wakeups;
 //                                  from there;      wakeup: the end
 //                                  else mismatch
-//   woken,     (odd) mismatch      running          ignored                  -
+//   woken,     switch-in inferred  running          ignored                  -
 //   preempted
 //   dead       new life: ran       new life         new life                 new life
 //
@@ -57,6 +57,9 @@ class TaskModel {
 
   void handle(const Event& event);
 
+  // A ring lost events between these times. To be called before the events after the loss.
+  void announce_loss(uint64_t start_ns, uint64_t end_ns) { lost_.add(start_ns, end_ns); }
+
   // Closes what is still going on.
   void finish(uint64_t end_ns);
 
@@ -73,13 +76,14 @@ class TaskModel {
   struct Cpu {
     ThreadId current;
     int32_t current_tid = -1;  // -1: not known
-    uint64_t last_event_ns = 0;
+    uint64_t last_switch_ns = 0;
   };
   enum class WakeKind { waking, wakeup, wakeup_new };
 
   void on_switch(const Event& event);
   void on_switch_record(const Event& event);
   void switch_out(ThreadId id, const Event& event, ThreadId next);
+  void infer_switch_in(ThreadId id, const Event& event);
   void switch_in(ThreadId id, uint64_t time_ns, uint32_t cpu);
   void on_wake(const Event& event, WakeKind kind);
   void wake_sleeper(Thread& thread, ThreadId id, const Event& event, WakeKind kind);

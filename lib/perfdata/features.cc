@@ -80,6 +80,23 @@ bool read_compression(ByteCursor& cursor, Metadata& metadata) {
   return cursor.ok();
 }
 
+// Bit 200 is our recorder's own (perf skips bits that it does not know): u32 count, then pairs of
+// strings, key and value.
+constexpr uint32_t kMachineStateBit = 200;
+
+bool read_machine_state(ByteCursor& cursor, Metadata& metadata) {
+  constexpr uint32_t kMaxFacts = 1024;
+  const uint32_t count = cursor.u32();
+  if (count > kMaxFacts) return false;
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (uint32_t i = 0; i < count && cursor.ok(); ++i) {
+    std::string key = read_string(cursor);
+    facts.emplace_back(std::move(key), read_string(cursor));
+  }
+  if (cursor.ok()) metadata.machine_state = std::move(facts);
+  return cursor.ok();
+}
+
 bool read_text(ByteCursor& cursor, std::string& target) {
   std::string text = read_string(cursor);
   if (cursor.ok()) target = std::move(text);
@@ -88,6 +105,8 @@ bool read_text(ByteCursor& cursor, std::string& target) {
 
 bool read_section(Feature feature, std::span<const std::byte> section, Metadata& metadata) {
   ByteCursor cursor(section, metadata.swapped);
+  if (static_cast<uint32_t>(feature) == kMachineStateBit)
+    return read_machine_state(cursor, metadata);
   switch (feature) {
     case Feature::tracing_data:
       metadata.tracing_data.assign(section.begin(), section.end());

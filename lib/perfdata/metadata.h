@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "perfdata/abi.h"
@@ -73,6 +75,16 @@ struct Metadata {
   std::optional<CompressionInfo> compression;
   std::vector<BuildIdEntry> build_ids;
   std::vector<std::byte> tracing_data;
+  // What our recorder adds about the machine: "isolated", "nohz_full", "kernel_cmdline", …; keys are
+  // lib/record/host_info.cc's. Empty in other recorders' files.
+  std::vector<std::pair<std::string, std::string>> machine_state;
+
+  // Null when the recording does not tell; "" is a value (an empty list of CPUs).
+  const std::string* machine_fact(std::string_view key) const {
+    for (const auto& [known, value] : machine_state)
+      if (known == key) return &value;
+    return nullptr;
+  }
 
   void add_event(EventDescription event);
   // Sets the name of the event that has `id`; false when no event has it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "perfdata/writer.h"
 
-#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +34,11 @@ size_t write_all(int fd, std::span<const std::byte> bytes) {
   while (done < bytes.size()) {
     const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // a pipe that someone else made non-blocking
+      pollfd writable{fd, POLLOUT, 0};
+      ::poll(&writable, 1, -1);
+      continue;
+    }
     if (n <= 0) break;
     done += static_cast<size_t>(n);
   }
@@ -83,8 +88,8 @@ Result<std::unique_ptr<PerfDataWriter>> PerfDataWriter::create(
   auto writer = std::unique_ptr<PerfDataWriter>(new PerfDataWriter(fd, pipe));
   writer->buffer_.reserve(kBufferBytes);
   sort_by_feature(early);
-  Result<void> begun = pipe ? writer->begin_pipe(events, early)
-                            : writer->begin_file(events, std::move(early));
+  Result<void> begun =
+      pipe ? writer->begin_pipe(events, early) : writer->begin_file(events, std::move(early));
   if (!begun) return begun.error();
   return writer;
 }
@@ -173,7 +178,8 @@ Result<void> PerfDataWriter::write_out(std::span<const std::byte> bytes) {
   const size_t done = write_all(fd_, bytes);
   file_end_ += done;
   if (done == bytes.size()) return {};
-  failed_ = write_error("cannot write", errno);
+  failed_errno_ = errno;
+  failed_ = write_error("cannot write", failed_errno_);
   return *failed_;
 }
 
@@ -271,8 +277,8 @@ Result<void> PerfDataWriter::finish(std::vector<FeatureSection> late) {
   for (const FeatureSection& section : late) needed += section.content.size();
   while (!write_tail(late)) {
     const int error = errno;
-    if ((error != ENOSPC && error != EDQUOT) || !give_back(needed))
-      return write_error("cannot finish the file", error);
+    const bool no_room = error == ENOSPC || error == EDQUOT || error == EFBIG;
+    if (!no_room || !give_back(needed)) return write_error("cannot finish the file", error);
   }
   return {};
 }
@@ -280,6 +286,11 @@ Result<void> PerfDataWriter::finish(std::vector<FeatureSection> late) {
 uint64_t PerfDataWriter::data_bytes() const {
   const std::lock_guard lock(mutex_);
   return file_end_ + buffer_.size() - data_offset_;
+}
+
+int PerfDataWriter::failed_errno() const {
+  const std::lock_guard lock(mutex_);
+  return failed_errno_;
 }
 
 }  // namespace perf_latency

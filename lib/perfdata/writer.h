@@ -61,6 +61,8 @@ class PerfDataWriter {
   Result<void> finish(std::vector<FeatureSection> late);
 
   uint64_t data_bytes() const;
+  // The errno that writing failed with; 0 while it has not.
+  int failed_errno() const;
 
  private:
   struct Placed {
@@ -71,11 +73,11 @@ class PerfDataWriter {
 
   PerfDataWriter(int fd, bool pipe) : fd_(fd), pipe_(pipe) {}
 
-  Result<void> begin_file(const std::vector<WriterEvent>& events, std::vector<FeatureSection> early);
+  Result<void> begin_file(const std::vector<WriterEvent>& events,
+                          std::vector<FeatureSection> early);
   Result<void> begin_pipe(const std::vector<WriterEvent>& events,
                           const std::vector<FeatureSection>& early);
-  std::vector<std::byte> header_bytes(uint64_t data_bytes,
-                                      const std::vector<Placed>& placed) const;
+  std::vector<std::byte> header_bytes(uint64_t data_bytes, const std::vector<Placed>& placed) const;
   Result<void> write_out(std::span<const std::byte> bytes);
   Result<void> flush_locked();
   void cut_at_last_record(uint64_t file_end);
@@ -92,9 +94,10 @@ class PerfDataWriter {
 
   mutable std::mutex mutex_;
   std::vector<std::byte> buffer_;
-  uint64_t file_end_ = 0;               // what the kernel has
-  std::vector<uint64_t> boundaries_;    // ends of the last writes, for cutting at a full disk
+  uint64_t file_end_ = 0;             // what the kernel has
+  std::vector<uint64_t> boundaries_;  // ends of the last writes, for cutting at a full disk
   std::optional<Error> failed_;
+  int failed_errno_ = 0;
 };
 
 }  // namespace perf_latency

@@ -50,8 +50,7 @@ void add_call_chain(perf_event_attr& attr, bool with_chain, const AttrOptions& o
   const bool dwarf = options.call_graph == CallGraph::dwarf && kUserRegisters != 0;
   // The sample layout is the same with and without chain: the one without has 0 frames.
   attr.exclude_callchain_kernel = !with_chain;
-  attr.exclude_callchain_user =
-      !with_chain || dwarf || options.call_graph == CallGraph::kernel;
+  attr.exclude_callchain_user = !with_chain || dwarf || options.call_graph == CallGraph::kernel;
   if (!dwarf) return;
   attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   attr.sample_regs_user = kUserRegisters;

@@ -16,9 +16,9 @@ namespace perf_latency {
 
 // What older kernels refuse. Found by opening events on ourselves, which needs no rights.
 struct KernelSupport {
-  bool any = false;           // perf_event_open works at all
-  bool lost_count = false;    // PERF_FORMAT_LOST, 6.0
-  bool cgroup = false;        // PERF_SAMPLE_CGROUP and CGROUP records, 5.7
+  bool any = false;             // perf_event_open works at all
+  bool lost_count = false;      // PERF_FORMAT_LOST, 6.0
+  bool cgroup = false;          // PERF_SAMPLE_CGROUP and CGROUP records, 5.7
   bool kernel_symbols = false;  // KSYMBOL and BPF_EVENT records, 5.1
 };
 KernelSupport probe_kernel_support();

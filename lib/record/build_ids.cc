@@ -30,8 +30,7 @@ BuildId build_id_of_file(const std::string& path) {
 }
 
 BuildId build_id_of_mapping(const std::string& path, uint32_t pid) {
-  const BuildId seen_by_process =
-      build_id_of_file("/proc/" + std::to_string(pid) + "/root" + path);
+  const BuildId seen_by_process = build_id_of_file("/proc/" + std::to_string(pid) + "/root" + path);
   return seen_by_process.empty() ? build_id_of_file(path) : seen_by_process;
 }
 
@@ -40,8 +39,7 @@ BuildId build_id_of_vdso() {
   const unsigned long address = ::getauxval(AT_SYSINFO_EHDR);
   if (address == 0) return {};
   const size_t bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const Result<ElfFile> elf =
-      ElfFile::parse({reinterpret_cast<const std::byte*>(address), bytes});
+  const Result<ElfFile> elf = ElfFile::parse({reinterpret_cast<const std::byte*>(address), bytes});
   return elf ? elf->build_id() : BuildId();
 }
 

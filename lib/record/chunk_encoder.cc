@@ -32,8 +32,8 @@ ChunkEncoder::~ChunkEncoder() { ZSTD_freeCCtx(impl_->context); }
 
 std::span<const std::byte> ChunkEncoder::encode(std::span<const std::byte> records) {
   PL_CHECK(records.size() <= kMaxChunkBytes);
-  const size_t size = ZSTD_compress2(impl_->context, frame_.data(), frame_.size(), records.data(),
-                                     records.size());
+  const size_t size =
+      ZSTD_compress2(impl_->context, frame_.data(), frame_.size(), records.data(), records.size());
   records_.clear();
   if (ZSTD_isError(size)) return {};
   for (size_t at = 0; at < size;) {

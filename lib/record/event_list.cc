@@ -53,9 +53,10 @@ Error open_error(const std::string& name, int error) {
   switch (error) {
     case EACCES:
     case EPERM:
-      return make_error("no right to record " + name + ": kernel.perf_event_paranoid is " + paranoid +
-                        "; run as root, give the program CAP_PERFMON (\"setcap cap_perfmon+ep\"), or "
-                        "\"sysctl kernel.perf_event_paranoid=-1\"");
+      return make_error(
+          "no right to record " + name + ": kernel.perf_event_paranoid is " + paranoid +
+          "; run as root, give the program CAP_PERFMON (\"setcap cap_perfmon+ep\"), or "
+          "\"sysctl kernel.perf_event_paranoid=-1\"");
     case EMFILE:
     case ENFILE:
       return make_error("too many open files for " + name +
@@ -105,15 +106,13 @@ Result<std::unique_ptr<EventList>> EventList::open(const std::vector<ChosenEvent
     const auto main_part = std::find_if(event.parts.begin(), event.parts.end(),
                                         [](const EventPart& part) { return part.with_chain; });
     const size_t file_event = list->file_events_.size();
-    list->make_file_event(event.name, event_attr(event,
-                                                 main_part != event.parts.end()
-                                                     ? *main_part
-                                                     : event.parts.front(),
-                                                 options, support));
+    list->make_file_event(
+        event.name,
+        event_attr(event, main_part != event.parts.end() ? *main_part : event.parts.front(),
+                   options, support));
     for (const EventPart& part : event.parts) {
       const perf_event_attr attr = event_attr(event, part, options, support);
-      if (auto added = list->add(attr, part, file_event, event.name, denied);
-          !added)
+      if (auto added = list->add(attr, part, file_event, event.name, denied); !added)
         return added.error();
     }
   }
@@ -202,8 +201,8 @@ Result<void> EventList::enable_tracking() {
 Result<void> EventList::enable() {
   for (size_t i = 0; i + 1 < opened_.size(); ++i)
     if (perf_evsel__enable(opened_[i].evsel) != 0)
-      return make_error("cannot start recording " + file_events_[opened_[i].file_event].name + ": " +
-                        std::strerror(errno));
+      return make_error("cannot start recording " + file_events_[opened_[i].file_event].name +
+                        ": " + std::strerror(errno));
   return {};
 }
 

@@ -12,14 +12,10 @@ using enum Chain;
 using enum EventFilter;
 
 constexpr EventRow kSched[] = {
-    {"sched", "sched_waking", always},
-    {"sched", "sched_wakeup_new"},
-    {"sched", "sched_process_fork"},
-    {"sched", "sched_process_exec"},
-    {"sched", "sched_process_exit"},
-    {"sched", "sched_migrate_task"},
-    {"task", "task_rename"},
-    {"sched", "sched_switch", if_sleep},
+    {"sched", "sched_waking", always}, {"sched", "sched_wakeup_new"},
+    {"sched", "sched_process_fork"},   {"sched", "sched_process_exec"},
+    {"sched", "sched_process_exit"},   {"sched", "sched_migrate_task"},
+    {"task", "task_rename"},           {"sched", "sched_switch", if_sleep},
 };
 constexpr EventRow kLock[] = {
     {"lock", "contention_begin", always},
@@ -154,8 +150,9 @@ class Chooser {
         format_field(format, "function") ? function_filter(row.filter) : std::nullopt;
     if (row.filter == delayed_work_timer) {
       if (filter) return {EventPart{*filter, chain, {}}};
-      choice_.notes.push_back(name.full() + " is left out: without the address of " +
-                              "delayed_work_timer_fn (kptr_restrict) every timer would be recorded");
+      choice_.notes.push_back(
+          name.full() + " is left out: without the address of " +
+          "delayed_work_timer_fn (kptr_restrict) every timer would be recorded");
       return {};
     }
     if (!filter) return {EventPart{{}, chain, {}}};
@@ -166,8 +163,8 @@ class Chooser {
   std::vector<EventPart> switch_parts(const TracepointName& name) {
     const uint64_t mask = sleep_state_mask(tracefs_.format(name));
     if (mask == 0) {
-      choice_.notes.push_back(name.full() +
-                              ": its format names no task states, so every switch has a call chain");
+      choice_.notes.push_back(
+          name.full() + ": its format names no task states, so every switch has a call chain");
       return {EventPart{{}, true, {}}};
     }
     const std::string sleeping = "prev_state & " + hex(mask);
@@ -178,8 +175,8 @@ class Chooser {
   std::vector<EventPart> vmstat_parts(const std::string& filter, bool chain) {
     std::vector<uint32_t> housekeeping, isolated;
     for (const uint32_t cpu : facts_.online_cpus) {
-      const bool is_isolated = std::binary_search(facts_.isolated_cpus.begin(),
-                                                  facts_.isolated_cpus.end(), cpu);
+      const bool is_isolated =
+          std::binary_search(facts_.isolated_cpus.begin(), facts_.isolated_cpus.end(), cpu);
       (is_isolated ? isolated : housekeeping).push_back(cpu);
     }
     if (isolated.empty()) return {EventPart{filter, chain, {}}};

@@ -60,8 +60,8 @@ struct EventPart {
 
 // An event as it stands in the file: one attr, the ids of all parts.
 struct ChosenEvent {
-  std::string name;          // "sched:sched_switch", "cpu-clock"
-  TracepointName tracepoint; // empty for the clock
+  std::string name;           // "sched:sched_switch", "cpu-clock"
+  TracepointName tracepoint;  // empty for the clock
   uint64_t config = 0;
   uint32_t clock_hz = 0;
   std::vector<EventPart> parts;

@@ -130,9 +130,8 @@ void append_bpf_symbols(ByteWriter& out, std::string_view kallsyms) {
   for (size_t i = 0; i < symbols.size(); ++i) {
     // Programs lie in pages of their own or packed behind one another: the next one ends this one.
     const uint64_t page_end = (symbols[i].first / kPageBytes + 1) * kPageBytes;
-    const uint64_t end = i + 1 < symbols.size() && symbols[i + 1].first < page_end
-                             ? symbols[i + 1].first
-                             : page_end;
+    const uint64_t end =
+        i + 1 < symbols.size() && symbols[i + 1].first < page_end ? symbols[i + 1].first : page_end;
     append_ksymbol(out, symbols[i].first, static_cast<uint32_t>(end - symbols[i].first),
                    PERF_RECORD_KSYMBOL_TYPE_BPF, symbols[i].second);
   }

@@ -36,9 +36,9 @@ struct RecordOptions {
   bool switch_output = false;        // each trigger, and request_switch(), starts a new file
   uint64_t switch_bytes = 0;
   uint64_t switch_ns = 0;
-  uint64_t delay_ns = 0;         // -D
-  uint64_t duration_ns = 0;      // 0: until stopped
-  bool cache_build_ids = true;   // -B turns it off
+  uint64_t delay_ns = 0;        // -D
+  uint64_t duration_ns = 0;     // 0: until stopped
+  bool cache_build_ids = true;  // -B turns it off
   size_t cpus_per_reader = 8;
 
   std::vector<std::string> cmdline;  // of this program, for the file's header

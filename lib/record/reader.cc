@@ -31,7 +31,8 @@ constexpr uint64_t kStopTag = UINT64_MAX;
 
 struct ReaderPool::Thread {
   Thread(size_t thread_index, int level)
-      : index(thread_index), encoder(level != 0 ? std::make_unique<ChunkEncoder>(level) : nullptr) {}
+      : index(thread_index),
+        encoder(level != 0 ? std::make_unique<ChunkEncoder>(level) : nullptr) {}
   ~Thread() {
     if (epoll >= 0) ::close(epoll);
     if (wake >= 0) ::close(wake);
@@ -179,7 +180,7 @@ bool ReaderPool::flush_if_due(Thread& thread) {
 
 bool ReaderPool::emit(Thread& thread, std::span<const std::byte> records, uint32_t cpu,
                       const RecordTally& tally) {
-  if (tally.maps != 0 && options_.collect_maps) collect(records);
+  if (tally.maps != 0) collect(records);
   std::span<const std::byte> bytes = records;
   if (thread.encoder && !records.empty()) bytes = thread.encoder->encode(records);
   const Result<void> written = output_.append(bytes, records.size(), cpu, tally);
@@ -224,8 +225,8 @@ bool ReaderPool::pass_filtered(Thread& thread) {
             records.first(load_unchecked<uint16_t>(records.data() + 6));
         records = records.subspan(record.size());
         if (!filter_->keep(record)) continue;
-        kept.samples += load_unchecked<uint32_t>(record.data()) ==
-                        static_cast<uint32_t>(RecordType::sample);
+        kept.samples +=
+            load_unchecked<uint32_t>(record.data()) == static_cast<uint32_t>(RecordType::sample);
         thread.kept.insert(thread.kept.end(), record.begin(), record.end());
       }
       if (!emit(thread, thread.kept, ring.cpu(), kept)) return false;
@@ -248,9 +249,11 @@ void ReaderPool::collect(std::span<const std::byte> records) {
     if (load_unchecked<uint32_t>(record.data()) != static_cast<uint32_t>(RecordType::mmap2) ||
         record.size() <= kNameOffset)
       continue;
+    const uint32_t pid = load_unchecked<uint32_t>(record.data() + kRecordHeaderBytes);
+    if (options_.maps_of && static_cast<uint32_t>(*options_.maps_of) != pid) continue;
     const std::string_view name = ByteCursor::text_in(record.subspan(kNameOffset));
-    if (name.starts_with('/') || name == "[vdso]")
-      maps_.emplace(name, load_unchecked<uint32_t>(record.data() + 8));
+    if (name == "[vdso]" || (name.starts_with('/') && !name.starts_with("//")))
+      maps_.emplace(name, pid);
   }
 }
 

@@ -6,11 +6,14 @@
 // Readers stay off isolated and nohz_full CPUs: those are what people measure.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,12 +35,11 @@ struct ReaderPlan {
 // `isolated`. `node_of_cpu` gives 0 for CPUs it does not know.
 std::vector<ReaderPlan> plan_readers(const std::vector<uint32_t>& ring_cpus,
                                      const std::map<uint32_t, uint32_t>& node_of_cpu,
-                                     const std::vector<uint32_t>& isolated,
-                                     size_t cpus_per_reader);
+                                     const std::vector<uint32_t>& isolated, size_t cpus_per_reader);
 
 struct ReaderOptions {
-  int level = 1;         // zstd; 0: no compression
-  bool collect_maps = false;
+  int level = 1;                 // zstd; 0: no compression
+  std::optional<pid_t> maps_of;  // whose mapped files are collected; none: everybody's
 };
 
 class ReaderPool {

@@ -76,7 +76,7 @@ void note_maps(std::span<const std::byte> records, std::map<std::string, uint32_
 }
 
 void keep_old_file(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
     ::rename(path.c_str(), (path + ".old").c_str());
 }
@@ -94,7 +94,7 @@ Result<std::unique_ptr<PerfDataWriter>> create_recording(const std::string& path
     fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   }
   if (fd < 0) return make_error("cannot create " + path + ": " + std::strerror(errno));
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))) pipe = true;
   std::vector<FeatureSection> sections = contents.sections;
   sections.push_back(event_description_section(contents.events));

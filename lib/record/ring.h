@@ -20,9 +20,9 @@ namespace perf_latency {
 // What a run of records held, counted while it was cut.
 struct RecordTally {
   uint64_t samples = 0;
-  uint64_t switches = 0;     // SWITCH records: recordings without rights have no samples
-  uint64_t lost = 0;         // sum of the LOST records
-  uint64_t maps = 0;         // MMAP2 records
+  uint64_t switches = 0;  // SWITCH records: recordings without rights have no samples
+  uint64_t lost = 0;      // sum of the LOST records
+  uint64_t maps = 0;      // MMAP2 records
   uint64_t first_time_ns = UINT64_MAX;
   uint64_t last_time_ns = 0;
 };

@@ -88,9 +88,8 @@ Result<StopReason> RecordSession::run(int stop_fd) {
   uint64_t switch_at = options_.switch_ns != 0 ? now_ns() + options_.switch_ns : never;
   pollfd fds[2] = {{stop_fd, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
   for (;;) {
-    const uint64_t end_at = enabled_ && options_.duration_ns != 0
-                                ? started_ns_ + options_.duration_ns
-                                : never;
+    const uint64_t end_at =
+        enabled_ && options_.duration_ns != 0 ? started_ns_ + options_.duration_ns : never;
     const uint64_t now = now_ns();
     if (!enabled_ && now >= enable_at)
       if (Result<void> enabled = enable(); !enabled) return enabled.error();
@@ -114,11 +113,12 @@ Result<StopReason> RecordSession::run(int stop_fd) {
       wait.tv_nsec = static_cast<long>(left % 1'000'000'000);
     }
     const int ready = ::ppoll(fds, 2, wake_at != never ? &wait : nullptr, nullptr);
-    if (ready < 0 && errno != EINTR) return make_error(std::string("poll: ") + std::strerror(errno));
+    if (ready < 0 && errno != EINTR)
+      return make_error(std::string("poll: ") + std::strerror(errno));
     if (ready > 0 && (fds[0].revents & POLLIN) != 0) return StopReason::asked;
     uint64_t count = 0;
-    if (ready > 0 && (fds[1].revents & POLLIN) != 0 &&
-        ::read(wake_fd_, &count, sizeof count) < 0 && errno != EAGAIN)
+    if (ready > 0 && (fds[1].revents & POLLIN) != 0 && ::read(wake_fd_, &count, sizeof count) < 0 &&
+        errno != EAGAIN)
       return make_error(std::string("eventfd: ") + std::strerror(errno));
   }
 }
@@ -154,20 +154,20 @@ std::vector<std::byte> RecordSession::new_losses(OutputTotals& totals) {
 
 Result<void> RecordSession::end_file(Output::Finished finished, const std::string& path) {
   PerfDataWriter& writer = *finished.writer;
-  const bool user = options_.call_graph != CallGraph::kernel;
   Result<void> result;
   if (const std::vector<std::byte> losses = new_losses(finished.totals); !losses.empty())
     result = writer.write(losses);
-  for (const auto& [file, pid] : readers_->maps()) maps_.emplace(file, pid);
+  // Without user call chains only the command's own files matter.
+  std::map<std::string, uint32_t> maps = readers_->maps();
+  if (options_.call_graph != CallGraph::kernel) maps.insert(maps_.begin(), maps_.end());
   std::vector<std::byte> ids;
-  if (contents_.kernel_addresses)
-    ids = build_id_records(contents_.modules,
-                           user ? maps_ : std::map<std::string, uint32_t>());
+  if (contents_.kernel_addresses) ids = build_id_records(contents_.modules, maps);
   if (options_.output == "-" && result && !ids.empty()) result = writer.write(ids);
   const uint64_t bytes = writer.data_bytes();
   const Result<void> ended =
       writer.finish(final_sections(contents_, finished.totals, bytes, std::move(ids)));
   if (result && !ended) result = ended;
+  summary_.reader_gone |= writer.failed_errno() == EPIPE;
   summary_.file_bytes += bytes;
   summary_.totals.add(finished.totals);
   summary_.files.push_back(path);
@@ -184,7 +184,8 @@ Result<RecordSummary> RecordSession::finish() {
   summary_.ring_bytes = events_->ring_bytes();
   summary_.output_error = readers_->error();
   if (!summary_.output_error)
-    if (Result<void> marked = output_->last_round(); !marked) summary_.output_error = marked.error();
+    if (Result<void> marked = output_->last_round(); !marked)
+      summary_.output_error = marked.error();
 
   std::string path = current_path_;
   if (options_.switch_output) {

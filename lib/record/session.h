@@ -36,6 +36,7 @@ struct RecordSummary {
   uint64_t ring_bytes = 0;
   size_t readers = 0;
   std::optional<Error> output_error;
+  bool reader_gone = false;  // a pipe that nobody reads any more
 };
 
 class RecordSession {
@@ -58,11 +59,11 @@ class RecordSession {
  private:
   explicit RecordSession(RecordOptions options) : options_(std::move(options)) {}
 
-  Result<void> open_events(pid_t command);
-  Result<void> open_system_events(pid_t command, bool& denied);
-  Result<void> open_task_events(pid_t command, const std::string& reason);
+  Result<void> open_events();
+  Result<void> open_system_events(bool& denied);
+  Result<void> open_task_events(const std::string& reason);
   Result<void> choose_clock();
-  Result<void> choose_tasks(const Tracefs& tracefs, pid_t command);
+  Result<void> choose_tasks(const Tracefs& tracefs);
   uint64_t wanted_ring_bytes() const;
   Result<void> map_rings();
   void make_readers();
@@ -77,6 +78,7 @@ class RecordSession {
   KernelSupport support_;
   AttrOptions attr_options_;
   std::vector<ChosenEvent> chosen_;
+  pid_t command_ = 0;
   std::vector<uint32_t> target_cpus_;
   std::vector<uint32_t> isolated_;
   FileContents contents_;

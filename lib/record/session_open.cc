@@ -30,8 +30,8 @@ constexpr uint64_t kMaxWakeupBytes = 1u << 20;
 std::vector<uint32_t> isolated_cpus() {
   std::vector<uint32_t> all;
   for (const char* file : {"isolated", "nohz_full"})
-    if (const auto cpus = parse_range_list(read_line_of(
-            std::string("/sys/devices/system/cpu/") + file)))
+    if (const auto cpus =
+            parse_range_list(read_line_of(std::string("/sys/devices/system/cpu/") + file)))
       all.insert(all.end(), cpus->begin(), cpus->end());
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -50,7 +50,8 @@ std::map<uint32_t, uint32_t> nodes_of_cpus(const std::vector<uint32_t>& online) 
   const auto list = parse_range_list(read_line_of(base + "online"));
   if (!list) return nodes;
   for (const uint32_t node : *list) {
-    const auto cpus = parse_range_list(read_line_of(base + "node" + std::to_string(node) + "/cpulist"));
+    const auto cpus =
+        parse_range_list(read_line_of(base + "node" + std::to_string(node) + "/cpulist"));
     if (!cpus) continue;
     for (const uint32_t cpu : *cpus)
       if (nodes.contains(cpu)) nodes[cpu] = node;
@@ -66,7 +67,7 @@ std::string join(const std::vector<TracepointName>& names) {
 
 void add_threads_of_cgroup(const std::string& directory, std::vector<uint32_t>& tids,
                            std::unordered_set<uint64_t>& ids) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return;
   ids.insert(info.st_ino);
   for (const char* file : {"/cgroup.threads", "/tasks", "/cgroup.procs"}) {
@@ -89,8 +90,8 @@ uint64_t unprivileged_limit() {
   const uint64_t capabilities =
       at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 7, nullptr, 16);
   if ((capabilities >> kCapIpcLock & 1) != 0) return UINT64_MAX;
-  const uint64_t kib = std::strtoull(
-      read_line_of("/proc/sys/kernel/perf_event_mlock_kb").c_str(), nullptr, 10);
+  const uint64_t kib =
+      std::strtoull(read_line_of("/proc/sys/kernel/perf_event_mlock_kb").c_str(), nullptr, 10);
   return kib * 1024;
 }
 
@@ -113,14 +114,15 @@ uint64_t default_ring_bytes(uint64_t memory, size_t cpus) {
 
 Result<std::unique_ptr<RecordSession>> RecordSession::open(RecordOptions options, pid_t command) {
   auto session = std::unique_ptr<RecordSession>(new RecordSession(std::move(options)));
+  session->command_ = command;
   session->wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (session->wake_fd_ < 0)
     return make_error(std::string("cannot create an eventfd: ") + std::strerror(errno));
-  if (Result<void> opened = session->open_events(command); !opened) return opened.error();
+  if (Result<void> opened = session->open_events(); !opened) return opened.error();
   return session;
 }
 
-Result<void> RecordSession::open_events(pid_t command) {
+Result<void> RecordSession::open_events() {
   support_ = probe_kernel_support();
   isolated_ = isolated_cpus();
   const std::vector<uint32_t> online = online_cpus();
@@ -130,8 +132,9 @@ Result<void> RecordSession::open_events(pid_t command) {
       return make_error("CPU " + std::to_string(cpu) + " is not online (" +
                         format_range_list(online) + " are)");
   if (!options_.cpus.empty() && options_.cpus.size() < online.size())
-    warnings_.push_back("only CPU " + format_range_list(options_.cpus) +
-                        " is recorded: what tasks do on other CPUs, and wakeups from there, are unknown");
+    warnings_.push_back(
+        "only CPU " + format_range_list(options_.cpus) +
+        " is recorded: what tasks do on other CPUs, and wakeups from there, are unknown");
   if (Result<void> chosen = choose_clock(); !chosen) return chosen;
   attr_options_.call_graph = options_.call_graph;
   attr_options_.stack_dump_bytes = options_.stack_dump_bytes;
@@ -148,9 +151,9 @@ Result<void> RecordSession::open_events(pid_t command) {
         compression_section(static_cast<uint32_t>(options_.level), 1, kMaxChunkBytes));
 
   bool denied = false;
-  Result<void> opened = open_system_events(command, denied);
+  Result<void> opened = open_system_events(denied);
   if (opened || !denied) return opened;
-  return open_task_events(command, opened.error().what);
+  return open_task_events(opened.error().what);
 }
 
 Result<void> RecordSession::choose_clock() {
@@ -170,7 +173,7 @@ Result<void> RecordSession::choose_clock() {
   return {};
 }
 
-Result<void> RecordSession::open_system_events(pid_t command, bool& denied) {
+Result<void> RecordSession::open_system_events(bool& denied) {
   const Result<Tracefs> tracefs = Tracefs::open();
   denied = !tracefs;
   if (!tracefs) return tracefs.error();
@@ -189,8 +192,7 @@ Result<void> RecordSession::open_system_events(pid_t command, bool& denied) {
   facts.schedstats_on = read_line_of("/proc/sys/kernel/sched_schedstats") == "1";
   Result<EventChoice> choice = choose_events(request, *tracefs, facts);
   if (!choice) return choice.error();
-  if (!choice->missing.empty())
-    warnings_.push_back("this kernel has no " + join(choice->missing));
+  if (!choice->missing.empty()) warnings_.push_back("this kernel has no " + join(choice->missing));
   warnings_.insert(warnings_.end(), choice->notes.begin(), choice->notes.end());
   chosen_ = std::move(choice->events);
 
@@ -205,10 +207,10 @@ Result<void> RecordSession::open_system_events(pid_t command, bool& denied) {
   for (const ChosenEvent& event : chosen_)
     if (event.clock_hz == 0) names.push_back(event.tracepoint);
   contents_.sections.push_back({Feature::tracing_data, tracefs->tracing_data(std::move(names))});
-  return choose_tasks(*tracefs, command);
+  return choose_tasks(*tracefs);
 }
 
-Result<void> RecordSession::choose_tasks(const Tracefs& tracefs, pid_t command) {
+Result<void> RecordSession::choose_tasks(const Tracefs& tracefs) {
   if (!options_.restricted_to_tasks()) return {};
   std::vector<uint32_t> tids;
   for (const pid_t pid : options_.pids) {
@@ -221,16 +223,18 @@ Result<void> RecordSession::choose_tasks(const Tracefs& tracefs, pid_t command) 
       return make_error("no thread " + std::to_string(tid));
     tids.push_back(static_cast<uint32_t>(tid));
   }
-  if (options_.only_command && command > 0) tids.push_back(static_cast<uint32_t>(command));
+  if (options_.only_command && command_ > 0) tids.push_back(static_cast<uint32_t>(command_));
   std::unordered_set<uint64_t> cgroups;
   std::string cgroup_path;
   if (!options_.cgroup.empty()) {
-    if (!support_.cgroup) return make_error("this kernel does not sample cgroups (5.7 and later do)");
+    if (!support_.cgroup)
+      return make_error("this kernel does not sample cgroups (5.7 and later do)");
     const auto mount = perf_cgroup_mount(read_small_file("/proc/self/mounts").value_or(""));
     if (!mount) return make_error("no cgroup hierarchy is mounted that perf events belong to");
     cgroup_path = "/" + options_.cgroup.substr(std::min(options_.cgroup.find_first_not_of('/'),
                                                         options_.cgroup.size()));
-    add_threads_of_cgroup(mount->directory + (cgroup_path == "/" ? "" : cgroup_path), tids, cgroups);
+    add_threads_of_cgroup(mount->directory + (cgroup_path == "/" ? "" : cgroup_path), tids,
+                          cgroups);
     if (cgroups.empty())
       return make_error("no cgroup \"" + options_.cgroup + "\" in " + mount->directory);
   }
@@ -244,15 +248,15 @@ Result<void> RecordSession::choose_tasks(const Tracefs& tracefs, pid_t command) 
 }
 
 // Without rights over the system a user may still see when his own tasks are switched.
-Result<void> RecordSession::open_task_events(pid_t command, const std::string& reason) {
+Result<void> RecordSession::open_task_events(const std::string& reason) {
   EventTarget target;
   target.cpus = target_cpus_;
   for (const pid_t pid : options_.pids)
     for (const pid_t tid : threads_of("/proc", pid)) target.tasks.push_back(tid);
   target.tasks.insert(target.tasks.end(), options_.tids.begin(), options_.tids.end());
-  const bool command_alone = target.tasks.empty() && command > 0 && !options_.all_cpus &&
+  const bool command_alone = target.tasks.empty() && command_ > 0 && !options_.all_cpus &&
                              options_.cpus.empty() && options_.cgroup.empty();
-  if (command_alone) target.tasks.push_back(command);
+  if (command_alone) target.tasks.push_back(command_);
   if (target.tasks.empty() || !options_.sets.empty()) return make_error(reason);
   events_.reset();
   chosen_.clear();
@@ -294,7 +298,7 @@ void RecordSession::make_readers() {
   std::vector<ReaderPlan> plans = plan_readers(ring_cpus, nodes, isolated_, cpus_per_reader);
   ReaderOptions options;
   options.level = options_.level;
-  options.collect_maps = options_.call_graph != CallGraph::kernel;
+  if (options_.call_graph == CallGraph::kernel) options.maps_of = command_;
   summary_.readers = plans.size();
   output_ = std::make_unique<Output>(plans.size());
   readers_ = std::make_unique<ReaderPool>(events_->rings(), std::move(plans), options, *output_,

@@ -13,10 +13,11 @@ namespace perf_latency {
 std::optional<std::string> read_small_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
-  std::string text;
+  std::string text(4096, '\0');
   size_t used = 0;
   for (;;) {
-    text.resize(std::max<size_t>(4096, used * 2));
+    // Grown by doubling only: /proc gives a page at a time, and /proc/kallsyms has thousands of them.
+    if (used == text.size()) text.resize(used * 2);
     const ssize_t n = ::read(fd, text.data() + used, text.size() - used);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
@@ -25,9 +26,8 @@ std::optional<std::string> read_small_file(const std::string& path) {
       errno = error;
       return std::nullopt;
     }
-    used += static_cast<size_t>(n);
     if (n == 0) break;
-    if (used < text.size()) text.resize(used);
+    used += static_cast<size_t>(n);
   }
   ::close(fd);
   text.resize(used);

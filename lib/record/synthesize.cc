@@ -61,8 +61,7 @@ void append_map_line(ByteWriter& out, uint32_t pid, std::string_view line) {
   const std::string_view device = next_field(line);
   const std::string_view inode = next_field(line);
   const size_t path_at = std::min(line.find_first_not_of(' '), line.size());
-  const std::string path =
-      path_at == line.size() ? "//anon" : unescape_path(line.substr(path_at));
+  const std::string path = path_at == line.size() ? "//anon" : unescape_path(line.substr(path_at));
   const size_t dash = range.find('-'), colon = device.find(':');
   if (dash == std::string_view::npos || colon == std::string_view::npos) return;
 
@@ -74,8 +73,8 @@ void append_map_line(ByteWriter& out, uint32_t pid, std::string_view line) {
   map.major = static_cast<uint32_t>(number(device, 16));
   map.minor = static_cast<uint32_t>(number(device.substr(colon + 1), 16));
   map.inode = number(inode);
-  map.protection = PROT_EXEC | (rights[0] == 'r' ? PROT_READ : 0) |
-                   (rights[1] == 'w' ? PROT_WRITE : 0);
+  map.protection =
+      PROT_EXEC | (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0);
   map.flags = rights[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
   map.path = path;
   append_mmap2(out, map);
@@ -102,7 +101,7 @@ void append_process(ByteWriter& out, const std::string& proc, uint32_t pid,
 
 bool synthesize_cgroup(const std::string& directory, const std::string& path, size_t depth,
                        const RecordSink& sink) {
-  struct stat info{};
+  struct stat info {};
   if (depth > kMaxCgroupDepth || ::stat((directory + path).c_str(), &info) != 0 ||
       !S_ISDIR(info.st_mode))
     return true;

@@ -34,9 +34,7 @@ bool is(std::span<const std::byte> record, RecordType type) {
 
 TaskFilter::TaskFilter(std::vector<uint32_t> tids, std::unordered_set<uint64_t> cgroups,
                        std::string cgroup_path)
-    : chosen_(kMaxTid / 64),
-      cgroups_(std::move(cgroups)),
-      cgroup_path_(std::move(cgroup_path)) {
+    : chosen_(kMaxTid / 64), cgroups_(std::move(cgroups)), cgroup_path_(std::move(cgroup_path)) {
   for (const uint32_t tid : tids) add_task(tid);
 }
 
@@ -64,8 +62,7 @@ void TaskFilter::add_event(const std::string& name, std::string_view format,
   for (const PidFields& row : kPidFields)
     if (row.event == name) fields.assign(std::begin(row.fields), std::end(row.fields));
   // Wakeups, migrations, exits, renames, sched_stat_*: the task that it is about.
-  if (fields.empty() && (name.starts_with("sched:") || name.starts_with("task:")))
-    fields = {"pid"};
+  if (fields.empty() && (name.starts_with("sched:") || name.starts_with("task:"))) fields = {"pid"};
   for (const std::string_view field : fields)
     if (const auto where = format_field(format, field); where && where->size_bytes == 4)
       rule.pid_offsets.push_back(where->offset);

@@ -31,8 +31,8 @@ class TaskFilter {
              std::string cgroup_path);
 
   // Tells which event the samples with `ids` belong to. `period` and `dwarf` describe their layout.
-  void add_event(const std::string& name, std::string_view format,
-                 const std::vector<uint64_t>& ids, bool has_period);
+  void add_event(const std::string& name, std::string_view format, const std::vector<uint64_t>& ids,
+                 bool has_period);
 
   // Takes forks and new cgroups into account.
   void learn(std::span<const std::byte> record);

@@ -30,7 +30,8 @@ Result<Tracefs> Tracefs::open() {
     return make_error(
         "tracefs (/sys/kernel/tracing) cannot be read and kernel.perf_event_paranoid is " +
         read_line_of("/proc/sys/kernel/perf_event_paranoid") +
-        ": run as root, or let this user in (\"mount -o remount,mode=755 /sys/kernel/tracing\", and "
+        ": run as root, or let this user in (\"mount -o remount,mode=755 /sys/kernel/tracing\", "
+        "and "
         "CAP_PERFMON for the program or \"sysctl kernel.perf_event_paranoid=-1\")");
   return make_error(
       "tracefs is not mounted: \"mount -t tracefs tracefs /sys/kernel/tracing\" (as root)");
@@ -44,8 +45,7 @@ std::optional<uint64_t> Tracefs::id(const TracepointName& event) const {
   const std::string text = read_line_of(event_path(event, "id"));
   uint64_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return id;
 }
 

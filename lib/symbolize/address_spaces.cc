@@ -123,8 +123,7 @@ std::optional<DsoAddress> AddressSpaces::resolve(int32_t pid, uint64_t address) 
   const auto map = map_at(pid, address);
   if (!map) return std::nullopt;
   const DsoKind kind = dsos_[map->dso].kind;
-  if (kind == DsoKind::anonymous || kind == DsoKind::vsyscall)
-    return DsoAddress{map->dso, address};
+  if (kind == DsoKind::anonymous || kind == DsoKind::vsyscall) return DsoAddress{map->dso, address};
   return DsoAddress{map->dso, address - map->start + map->pgoff};
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The user memory maps of every process, as they are at the current point of the recording.
 //
-// Input: MMAP, MMAP2, FORK, EXIT and exec COMM records in time order. Invariant: the maps of a process
-// are sorted and do not overlap (a new map replaces the parts of older ones that it covers, as mmap
-// with MAP_FIXED does; munmap is not recorded). A forked process shares its parent's maps until one
-// of them changes. version(pid) names a state of the maps: equal versions, equal maps, so
+// Input: MMAP, MMAP2, FORK, EXIT and exec COMM records in time order. Invariant: the maps of a
+// process are sorted and do not overlap (a new map replaces the parts of older ones that it covers,
+// as mmap with MAP_FIXED does; munmap is not recorded). A forked process shares its parent's maps
+// until one of them changes. version(pid) names a state of the maps: equal versions, equal maps, so
 // (version, address) is a key under which a caller can keep what it resolved; 0 means "no maps".
 //
 // Memory: the maps of a process whose last known thread has exited are kept for kKeptExited further

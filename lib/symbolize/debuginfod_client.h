@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fetches files by build id from the servers that DEBUGINFOD_URLS names; without that variable nothing
-// is asked for. libdebuginfod is loaded when first needed, so a machine without it works too; it keeps
-// what it fetched in its own cache.
+// Fetches files by build id from the servers that DEBUGINFOD_URLS names; without that variable
+// nothing is asked for. libdebuginfod is loaded when first needed, so a machine without it works
+// too; it keeps what it fetched in its own cache.
 #pragma once
 
 #include <string>

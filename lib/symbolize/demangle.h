@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Source names of mangled symbols: C++ (Itanium ABI), Rust (v0 and the older scheme), by GNU libiberty.
+// Source names of mangled symbols: C++ (Itanium ABI), Rust (v0 and the older scheme), by GNU
+// libiberty.
 //
 // As perf prints them: without parameter types and without Rust's hash. libiberty rather than
 // abi::__cxa_demangle, because it hands out the text in parts: mangled names can be built to grow

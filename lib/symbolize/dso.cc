@@ -12,8 +12,8 @@ constexpr std::string_view kDeleted = " (deleted)";
 constexpr size_t kMaxBuildsOfPath = 64;
 
 constexpr std::array<std::string_view, 11> kAnonymousPrefixes = {
-    "//anon", "[heap]",           "[stack",  "[anon", "/memfd:",   "/SYSV", "/dev/zero",
-    "/dev/shm", "/anon_hugepage", "anon_inode:", "[uprobes]"};
+    "//anon",    "[heap]",   "[stack",         "[anon",       "/memfd:",  "/SYSV",
+    "/dev/zero", "/dev/shm", "/anon_hugepage", "anon_inode:", "[uprobes]"};
 
 }  // namespace
 

@@ -99,8 +99,7 @@ ElfSection ElfFile::read_section(ByteCursor in, uint32_t& name_at) const {
   return in.ok() ? section : ElfSection{};
 }
 
-void ElfFile::read_sections(uint64_t offset, uint16_t entry_bytes, uint32_t count,
-                            uint32_t names) {
+void ElfFile::read_sections(uint64_t offset, uint16_t entry_bytes, uint32_t count, uint32_t names) {
   const size_t needed = is_64bit_ ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
   const auto table = part(offset, uint64_t{count} * entry_bytes);
   if (entry_bytes < needed || table.empty()) return;
@@ -150,8 +149,7 @@ ElfSymbol ElfFile::read_symbol(ByteCursor in, std::span<const std::byte> names) 
   }
   symbol.type = info & 0xf;
   symbol.binding = info >> 4;
-  if (in.ok() && name_at < names.size())
-    symbol.name = ByteCursor::text_in(names.subspan(name_at));
+  if (in.ok() && name_at < names.size()) symbol.name = ByteCursor::text_in(names.subspan(name_at));
   return symbol;
 }
 
@@ -174,8 +172,7 @@ BuildId build_id_of_notes(std::span<const std::byte> notes, bool swap, uint64_t 
 BuildId ElfFile::build_id() const {
   for (const ElfSection& section : sections_) {
     if (section.type != SHT_NOTE) continue;
-    const BuildId id =
-        build_id_of_notes(section_bytes(section), swap_, section.align == 8 ? 8 : 4);
+    const BuildId id = build_id_of_notes(section_bytes(section), swap_, section.align == 8 ? 8 : 4);
     if (!id.empty()) return id;
   }
   for (const ElfSegment& segment : segments_) {

@@ -2,9 +2,10 @@
 // The headers, symbols and notes of an ELF file of either class and byte order.
 //
 // Our own reader, because the files come from anywhere and elfutils trusts their headers: every
-// offset, size and index is checked against the bytes that are there, and what does not fit reads as
-// absent. All views point into the bytes given to parse(), which must outlive the ElfFile.
-// Layout: ELF gABI; .gnu_debuglink and .gnu_debugaltlink as in GDB's manual, "Separate Debug Files".
+// offset, size and index is checked against the bytes that are there, and what does not fit reads
+// as absent. All views point into the bytes given to parse(), which must outlive the ElfFile.
+// Layout: ELF gABI; .gnu_debuglink and .gnu_debugaltlink as in GDB's manual, "Separate Debug
+// Files".
 #pragma once
 
 #include <cstddef>
@@ -87,8 +88,8 @@ class ElfFile {
   std::optional<ElfDebugLink> debug_link() const;
   std::optional<ElfAltLink> debug_alt_link() const;
 
-  // The address (p_vaddr space) of the byte at a file offset, by the PT_LOAD that holds it; for files
-  // without such a segment (ET_REL) nullopt.
+  // The address (p_vaddr space) of the byte at a file offset, by the PT_LOAD that holds it; for
+  // files without such a segment (ET_REL) nullopt.
   std::optional<uint64_t> address_of_offset(uint64_t offset) const;
   // Up to `size` bytes of the image at an address, as far as the file holds them.
   std::span<const std::byte> bytes_at(uint64_t address, size_t size) const;

@@ -56,8 +56,7 @@ std::optional<uint64_t> x86_slot(std::span<const std::byte> stub, uint64_t addre
   const auto byte = [&](size_t i) { return std::to_integer<unsigned>(stub[i]); };
   for (size_t i = 0; i + 6 <= stub.size() && i <= 5; ++i)
     if (byte(i) == 0xff && byte(i + 1) == 0x25)
-      return address + i + 6 +
-             static_cast<int64_t>(load_unchecked<int32_t>(stub.data() + i + 2));
+      return address + i + 6 + static_cast<int64_t>(load_unchecked<int32_t>(stub.data() + i + 2));
   return std::nullopt;
 }
 

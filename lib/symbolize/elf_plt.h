@@ -2,8 +2,9 @@
 // The stubs of the procedure linkage table, which have no symbols of their own.
 //
 // The stubs are decoded rather than counted, since linkers lay them out in several ways (lazy, with
-// indirect branch tracking, `.plt.sec`, `.plt.got`): the instruction that loads a slot of the global
-// offset table tells the slot, and the relocation of that slot tells the function. x86-64 and arm64.
+// indirect branch tracking, `.plt.sec`, `.plt.got`): the instruction that loads a slot of the
+// global offset table tells the slot, and the relocation of that slot tells the function. x86-64
+// and arm64.
 #pragma once
 
 #include <cstdint>

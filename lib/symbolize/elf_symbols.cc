@@ -85,8 +85,8 @@ void ElfSymbols::finish() {
     symbols_.push_back(best.symbol);
     while (i < candidates_.size() && candidates_[i].symbol.start == best.symbol.start) ++i;
     if (best.sized) continue;
-    const uint64_t next =
-        i < candidates_.size() ? candidates_[i].symbol.start : std::max(best.limit, best.symbol.start);
+    const uint64_t next = i < candidates_.size() ? candidates_[i].symbol.start
+                                                 : std::max(best.limit, best.symbol.start);
     symbols_.back().end = best.limit > best.symbol.start ? std::min(next, best.limit) : next;
   }
   candidates_.clear();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The functions of a user ELF file, by address.
 //
-// Sources are .symtab, .dynsym and the procedure linkage table. Of several symbols at one address one
-// is kept, chosen as perf chooses it (tools/perf/util/symbol.c choose_best_symbol(), 6.12): with a
-// size, not weak, global, fewer leading underscores, the longer name. Symbols without a size (from
-// assembler) reach to the next symbol or the end of their section.
+// Sources are .symtab, .dynsym and the procedure linkage table. Of several symbols at one address
+// one is kept, chosen as perf chooses it (tools/perf/util/symbol.c choose_best_symbol(), 6.12):
+// with a size, not weak, global, fewer leading underscores, the longer name. Symbols without a size
+// (from assembler) reach to the next symbol or the end of their section.
 #pragma once
 
 #include <cstdint>

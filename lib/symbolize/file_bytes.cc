@@ -153,7 +153,10 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
 
 PackedFormat packed_format(std::span<const std::byte> bytes) {
   if (starts_with(bytes, "\x1f\x8b\x08")) return PackedFormat::gzip;
-  if (starts_with(bytes, std::string_view("\xfd" "7zXZ\0", 6))) return PackedFormat::xz;
+  if (starts_with(bytes, std::string_view("\xfd"
+                                          "7zXZ\0",
+                                          6)))
+    return PackedFormat::xz;
   if (starts_with(bytes, "\x28\xb5\x2f\xfd")) return PackedFormat::zstd;
   return PackedFormat::none;
 }
@@ -172,13 +175,20 @@ Result<std::vector<std::byte>> unpack(std::span<const std::byte> bytes, size_t m
   return make_error("not compressed by gzip, xz or zstd");
 }
 
-Result<FileBytes> FileBytes::open(const std::string& path) {
+Result<FileBytes> FileBytes::open(const std::string& path) { return open_file(path, false); }
+
+Result<FileBytes> FileBytes::open_trusted(const std::string& path) {
+  return open_file(path, true);
+}
+
+Result<FileBytes> FileBytes::open_file(const std::string& path, bool trusted) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.get() < 0) return system_error(path);
   struct stat status;
   if (fstat(fd.get(), &status) != 0) return system_error(path);
   if (!S_ISREG(status.st_mode)) return make_error(path + ": not a regular file");
   if (status.st_size == 0) {
+    if (!trusted) return make_error(path + ": empty");
     auto content = read_all(fd.get(), path);
     if (!content) return content.error();
     return from_memory(std::move(*content));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The bytes of a file, which is never written to: mapped, or read into memory where a file cannot be mapped (procfs)
-// or is compressed (gzip, xz, zstd, told by their magic numbers).
+// The bytes of a file, which is never written to: mapped, or read into memory where a file cannot
+// be mapped (procfs) or is compressed (gzip, xz, zstd, told by their magic numbers).
 //
 // Only regular files are opened: a FIFO or a device in the place of a symbol file is refused rather
 // than waited for. What a compressed file may grow to is limited by kMaxUnpackedBytes.
@@ -21,8 +21,11 @@ class FileBytes {
  public:
   static constexpr size_t kMaxUnpackedBytes = size_t{1} << 30;
 
-  // Opens, and unpacks a compressed file.
+  // Opens, and unpacks a compressed file. An empty one is an Error: so files of procfs and the like,
+  // which have no size and some of which are used up by reading, cannot be named by a recording.
   static Result<FileBytes> open(const std::string& path);
+  // For paths that are not from a recording: files without a size are read to their end.
+  static Result<FileBytes> open_trusted(const std::string& path);
   static FileBytes from_memory(std::vector<std::byte> bytes);
 
   FileBytes() = default;
@@ -36,6 +39,8 @@ class FileBytes {
   }
 
  private:
+  static Result<FileBytes> open_file(const std::string& path, bool trusted);
+
   std::span<const std::byte> bytes_;
   std::vector<std::byte> memory_;  // empty when mapped
   bool mapped_ = false;

@@ -3,16 +3,16 @@
 //
 // In this order: --kallsyms; --vmlinux; the recording's own kallsyms (perf record --kcore); the
 // build-id caches; /usr/lib/debug/.build-id; vmlinux and System.map of that release where
-// distributions put them (below --symfs if given); the running kernel. Whatever can be checked against
-// the recording's build id is, and is passed over when it differs; a file without a check is taken
-// only where the recording has no build id and the release in the file's path is the recording's.
-// The running kernel counts only if /sys/kernel/notes shows the recording's build id.
+// distributions put them (below --symfs if given); the running kernel. Whatever can be checked
+// against the recording's build id is, and is passed over when it differs; a file without a check
+// is taken only where the recording has no build id and the release in the file's path is the
+// recording's. The running kernel counts only if /sys/kernel/notes shows the recording's build id.
 //
 // KASLR: the recording's kernel map says at which address the reference symbol (`_text`, `_stext`)
 // was; the file says where it was linked, or was in the boot that wrote it. The difference is the
 // shift. Without a kernel map an explicit --kallsyms or --vmlinux is taken as it is (shift 0).
-// Source: tools/perf/util/symbol.c dso__load_kernel_sym(), machine.c, 6.12; perf.data's kernel map as
-// tools/perf/util/synthetic-events.c writes it.
+// Source: tools/perf/util/symbol.c dso__load_kernel_sym(), machine.c, 6.12; perf.data's kernel map
+// as tools/perf/util/synthetic-events.c writes it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ namespace perf_latency {
 struct KernelMap {
   uint64_t start = 0;
   uint64_t length = 0;
-  uint64_t pgoff = 0;  // the address of reference_symbol; 0: addresses were hidden
+  uint64_t pgoff = 0;            // the address of reference_symbol; 0: addresses were hidden
   std::string reference_symbol;  // what follows "[kernel.kallsyms]": "_text", "_stext"
 };
 

@@ -108,7 +108,7 @@ KernelSymbols& KernelSymbols::operator=(KernelSymbols&&) noexcept = default;
 KernelSymbols::~KernelSymbols() = default;
 
 Result<KernelSymbols> KernelSymbols::from_kallsyms(const std::string& path) {
-  auto file = FileBytes::open(path);
+  auto file = FileBytes::open_trusted(path);
   if (!file) return file.error();
   auto symbols = from_kallsyms(std::move(*file));
   if (!symbols) return make_error(path + ": " + symbols.error().what);
@@ -189,8 +189,7 @@ std::optional<KernelSymbol> KernelSymbols::lookup(uint64_t address) const {
       if (!module.tried) State::load(module);
       const SymbolEntry* entry = module.code.below(address - module.where.start);
       if (entry != nullptr)
-        return KernelSymbol{entry->name(), module.where.name,
-                            module.where.start + entry->address,
+        return KernelSymbol{entry->name(), module.where.name, module.where.start + entry->address,
                             address - module.where.start - entry->address};
     }
   }

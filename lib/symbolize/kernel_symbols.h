@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Names of kernel addresses: from kallsyms text, a vmlinux, module files, and KSYMBOL records (BPF).
+// Names of kernel addresses: from kallsyms text, a vmlinux, module files, and KSYMBOL records
+// (BPF).
 //
 // Rules. An address belongs to the nearest symbol below it, as in the kernel's `%ps`
 // (kernel/kallsyms.c get_symbol_pos(), kernel/module/kallsyms.c find_kallsyms_symbol(), 6.12); of
 // several symbols at one address the first in kallsyms order wins (scripts/kallsyms.c
 // compare_symbols(): weak ones, section markers, names with more leading underscores come last).
-// Code and data are apart: lookup() never answers with a variable. `$x` and `.L` mapping symbols and
-// per-cpu offsets near 0 are not symbols of addresses. Behind `_etext`, `_einittext` and more than
-// kMaxOpenBytes behind the last symbol of a module there is nothing.
-// Addresses in and out are those of the recording; the file's differ by shift() (KASLR). Module and
-// BPF symbols of a kallsyms file belong to one boot: with another shift than 0 they are dropped.
+// Code and data are apart: lookup() never answers with a variable. `$x` and `.L` mapping symbols
+// and per-cpu offsets near 0 are not symbols of addresses. Behind `_etext`, `_einittext` and more
+// than kMaxOpenBytes behind the last symbol of a module there is nothing. Addresses in and out are
+// those of the recording; the file's differ by shift() (KASLR). Module and BPF symbols of a
+// kallsyms file belong to one boot: with another shift than 0 they are dropped.
 //
-// Views in results live as long as the KernelSymbols. Const members may be called by several threads.
+// Views in results live as long as the KernelSymbols. Const members may be called by several
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +53,8 @@ class KernelSymbols {
  public:
   static constexpr uint64_t kMaxOpenBytes = 64 * 1024;
 
-  // Text as /proc/kallsyms or System.map have it; a .gz, .xz or .zst file is unpacked. An Error when
-  // there is no symbol in it, or when all addresses are zero (kptr_restrict).
+  // Text as /proc/kallsyms or System.map have it; a .gz, .xz or .zst file is unpacked. An Error
+  // when there is no symbol in it, or when all addresses are zero (kptr_restrict).
   static Result<KernelSymbols> from_kallsyms(const std::string& path);
   static Result<KernelSymbols> from_kallsyms(FileBytes text);
   // A vmlinux (or the `elf` of the build-id cache).

@@ -10,17 +10,30 @@ namespace {
 // GCC's IPA clones, LTO and hot/cold splitting; LLVM's ThinLTO promotion, unique internal names and
 // control flow integrity. Each can be followed by a number.
 constexpr std::array<std::string_view, 16> kSuffixes = {
-    "isra",  "constprop", "part",       "cold",    "llvm",    "lto_priv", "localalias",
-    "clone", "lto",       "__uniq",     "cfi",     "cfi_jt",  "warm",     "hot",
-    "unlikely", "ipa"};
+    "isra", "constprop", "part", "cold",   "llvm", "lto_priv", "localalias", "clone",
+    "lto",  "__uniq",    "cfi",  "cfi_jt", "warm", "hot",      "unlikely",   "ipa"};
 
-constexpr std::array<std::string_view, 21> kSyscallPrefixes = {
-    "__x64_sys_",           "__ia32_sys_",      "__arm64_sys_",    "__se_sys_",
-    "__do_sys_",            "__x32_compat_sys_", "__ia32_compat_sys_", "__arm64_compat_sys_",
-    "__se_compat_sys_",     "__do_compat_sys_", "__s390x_sys_",    "__s390_sys_",
-    "__s390_compat_sys_",   "__riscv_sys_",     "__riscv_compat_sys_", "compat_SyS_",
-    "C_SYSC_",              "SyS_",             "SYSC_",           "compat_sys_",
-    "sys_"};
+constexpr std::array<std::string_view, 21> kSyscallPrefixes = {"__x64_sys_",
+                                                               "__ia32_sys_",
+                                                               "__arm64_sys_",
+                                                               "__se_sys_",
+                                                               "__do_sys_",
+                                                               "__x32_compat_sys_",
+                                                               "__ia32_compat_sys_",
+                                                               "__arm64_compat_sys_",
+                                                               "__se_compat_sys_",
+                                                               "__do_compat_sys_",
+                                                               "__s390x_sys_",
+                                                               "__s390_sys_",
+                                                               "__s390_compat_sys_",
+                                                               "__riscv_sys_",
+                                                               "__riscv_compat_sys_",
+                                                               "compat_SyS_",
+                                                               "C_SYSC_",
+                                                               "SyS_",
+                                                               "SYSC_",
+                                                               "compat_sys_",
+                                                               "sys_"};
 
 bool is_number(std::string_view text) {
   return !text.empty() &&

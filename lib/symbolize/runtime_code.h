@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Names of code that was made while the program ran: perf-PID.map and jitdump files.
 //
-// perf-PID.map: "START SIZE NAME" a line, hexadecimal, the name up to the end of the line; a later line
-// replaces earlier ones where they overlap. jitdump: binary, either byte order, every function with the
-// time from which it is there (tools/perf/Documentation/jitdump-specification.txt and
-// tools/perf/util/jitdump.h, 6.12); functions can move and be replaced.
-// Invariant: of the functions that hold an address, the last one made before the asked time is meant;
-// where there is none (clocks that differ), the last one at all.
+// perf-PID.map: "START SIZE NAME" a line, hexadecimal, the name up to the end of the line; a later
+// line replaces earlier ones where they overlap. jitdump: binary, either byte order, every function
+// with the time from which it is there (tools/perf/Documentation/jitdump-specification.txt and
+// tools/perf/util/jitdump.h, 6.12); functions can move and be replaced. Invariant: of the functions
+// that hold an address, the last one made before the asked time is meant; where there is none
+// (clocks that differ), the last one at all.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ class RuntimeCode {
  private:
   void finish();
 
-  FileBytes file_;          // holds the names
-  bool has_times_ = false;  // Function::from is a time of the recording's clock
+  FileBytes file_;                     // holds the names
+  bool has_times_ = false;             // Function::from is a time of the recording's clock
   std::vector<Function> functions_;    // by start
   std::vector<uint64_t> highest_end_;  // of functions_[0 … i]
 };

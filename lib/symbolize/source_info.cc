@@ -9,7 +9,7 @@ namespace perf_latency {
 namespace {
 
 // Bounds for input that is not from a compiler.
-constexpr size_t kMaxDepth = 64;           // namespaces around a function, inlined calls in one another
+constexpr size_t kMaxDepth = 64;  // namespaces around a function, inlined calls in one another
 constexpr size_t kMaxRangesOfDie = 1 << 16;
 constexpr size_t kMaxDies = 16u << 20;
 

@@ -102,7 +102,8 @@ std::optional<OpenElf> SymbolFiles::find_image(const Dso& dso, const std::vector
                                                UnknownReason& reason) const {
   reason = UnknownReason::file_not_found;
   if (dso.kind == DsoKind::vdso) return find_vdso(ids);
-  // A deleted file's path can only hold another file, unless its build id shows that it is the same.
+  // A deleted file's path can only hold another file, unless its build id shows that it is the
+  // same.
   if (!dso.deleted || !ids.empty()) {
     if (auto file = open_checked(options_.symfs + dso.name, ids, reason)) return file;
   }
@@ -117,7 +118,8 @@ std::optional<OpenElf> SymbolFiles::find_image(const Dso& dso, const std::vector
   for (const BuildId& id : ids) {
     const std::string place = build_id_path(id);
     if (place.empty()) continue;
-    const std::string debug = options_.symfs + options_.debug_dir + "/.build-id/" + place + ".debug";
+    const std::string debug =
+        options_.symfs + options_.debug_dir + "/.build-id/" + place + ".debug";
     if (auto file = open_checked(debug, {id}, ignored)) return file;
     if (!options_.debuginfod) continue;
     if (const std::string path = debuginfod_executable(id); !path.empty())

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Finds the files of a DSO: its image, and what holds its symbols and debug information.
 //
-// Image: symfs or the path itself, /proc/PID/root of a process that still runs, the build-id caches,
-// debuginfod. Debug file: /usr/lib/debug/.build-id, the caches, .gnu_debuglink (of the same build id
-// or CRC; beside the image, in .debug/, below /usr/lib/debug), debuginfod. Each is held against the recorded build
-// ids if there are any; .gnu_debugdata (xz) is inside the image. The vdso comes from the caches, or is
-// our own if its id is the recorded one.
-// Layouts: perf-buildid-cache(1); GDB's manual, "Separate Debug Files"; the build-id cache's
-// directories as in tools/perf/util/build-id.c, 6.12.
+// Image: symfs or the path itself, /proc/PID/root of a process that still runs, the build-id
+// caches, debuginfod. Debug file: /usr/lib/debug/.build-id, the caches, .gnu_debuglink (of the same
+// build id or CRC; beside the image, in .debug/, below /usr/lib/debug), debuginfod. Each is held
+// against the recorded build ids if there are any; .gnu_debugdata (xz) is inside the image. The
+// vdso comes from the caches, or is our own if its id is the recorded one. Layouts:
+// perf-buildid-cache(1); GDB's manual, "Separate Debug Files"; the build-id cache's directories as
+// in tools/perf/util/build-id.c, 6.12.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,6 @@ struct OpenElf {
   FileBytes file;
   std::optional<ElfFile> elf;  // set in every OpenElf that the finder returns
 };
-
 
 class SymbolFiles {
  public:

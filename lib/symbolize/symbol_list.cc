@@ -44,9 +44,8 @@ void SymbolList::drop_modules() {
 }
 
 const SymbolEntry* SymbolList::below(uint64_t address) const {
-  const auto above =
-      std::upper_bound(entries_.begin(), entries_.end(), SymbolEntry{address, nullptr, 0, 0},
-                       by_address);
+  const auto above = std::upper_bound(entries_.begin(), entries_.end(),
+                                      SymbolEntry{address, nullptr, 0, 0}, by_address);
   if (above == entries_.begin()) return nullptr;
   return &*std::lower_bound(entries_.begin(), above, *(above - 1), by_address);
 }

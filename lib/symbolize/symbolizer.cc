@@ -50,7 +50,7 @@ struct Symbolizer::Module {
   std::optional<OpenElf> debugdata;
   std::optional<OpenElf> alternate;
   ElfSymbols symbols;
-  bool stripped = false;  // of all but its exported symbols
+  bool stripped = false;                                 // of all but its exported symbols
   std::unordered_map<uint32_t, std::string_view> names;  // demangled, by symbol
   bool source_tried = false;
   std::unique_ptr<SourceInfo> source;
@@ -153,8 +153,8 @@ Symbolizer::Module& Symbolizer::module(DsoId id) {
   if (dso.kind == DsoKind::anonymous) {
     module->short_name = strings_.view(strings_.intern(dso.name));
     for (OpenCode& code : open_runtime_code(options_, dso.pid, dsos_.jitdump(dso.pid)))
-      module->made.push_back({strings_.view(strings_.intern(base_name(code.path))),
-                              std::move(code.functions)});
+      module->made.push_back(
+          {strings_.view(strings_.intern(base_name(code.path))), std::move(code.functions)});
   } else if (dso.kind != DsoKind::vsyscall) {
     module->load(SymbolFiles(options_), dso, dsos_.build_ids(id));
   }
@@ -202,8 +202,8 @@ Frame Symbolizer::name_made_at_run_time(Module& module, const FrameQuery& query)
   Frame frame;
   frame.module = module.short_name;
   frame.offset = query.at.address;
-  frame.unknown = module.made.empty() ? UnknownReason::made_at_run_time
-                                      : UnknownReason::no_symbol_there;
+  frame.unknown =
+      module.made.empty() ? UnknownReason::made_at_run_time : UnknownReason::no_symbol_there;
   const uint64_t back = query.is_return_address && query.at.address != 0 ? 1 : 0;
   for (const Module::Code& code : module.made) {
     const auto* function = code.functions.find(query.at.address - back, query.time_ns);

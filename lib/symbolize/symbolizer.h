@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Names user frames: (DSO, address) as AddressSpaces::resolve() gives them -> function, and on request
-// source lines and inlined callers.
+// Names user frames: (DSO, address) as AddressSpaces::resolve() gives them -> function, and on
+// request source lines and inlined callers.
 //
 // Files are opened when a frame of theirs is asked for, read-only, and never trusted: a file whose
-// build id is not the recording's is not used. What is not known stays unknown, with the reason, which
-// is counted once for each distinct frame. Results are cached; their views live as long as the
-// Symbolizer. One thread at a time.
+// build id is not the recording's is not used. What is not known stays unknown, with the reason,
+// which is counted once for each distinct frame. Results are cached; their views live as long as
+// the Symbolizer. One thread at a time.
 #pragma once
 
 #include <array>
@@ -26,13 +26,13 @@ namespace perf_latency {
 
 enum class UnknownReason : uint8_t {
   none,
-  no_map,             // no map of the process holds the address
-  made_at_run_time,   // anonymous memory, and no perf-PID.map or jitdump names it
-  file_not_found,     // neither the file nor a copy or debug file of its build is here
-  file_unreadable,    // it is here but cannot be read (permissions, damaged)
-  other_build,        // the file here has another build id
-  no_symbols,         // the file is stripped
-  no_symbol_there,    // the file has symbols, but none for this address
+  no_map,            // no map of the process holds the address
+  made_at_run_time,  // anonymous memory, and no perf-PID.map or jitdump names it
+  file_not_found,    // neither the file nor a copy or debug file of its build is here
+  file_unreadable,   // it is here but cannot be read (permissions, damaged)
+  other_build,       // the file here has another build id
+  no_symbols,        // the file is stripped
+  no_symbol_there,   // the file has symbols, but none for this address
   count_
 };
 std::string_view to_string(UnknownReason reason);  // a phrase for people
@@ -42,7 +42,7 @@ struct SymbolizerOptions {
   std::vector<std::string> build_id_dirs;
   std::string debug_dir = "/usr/lib/debug";
   std::string perf_map_dir = "/tmp";
-  bool live = true;            // may look into /proc/PID/root of processes that still run
+  bool live = true;  // may look into /proc/PID/root of processes that still run
   bool demangle = true;
   bool source_lines = false;   // Frame::source
   bool inline_frames = false;  // Frame::inlined (and source lines)

@@ -53,8 +53,7 @@ class LibunwindEngine {
   std::unique_ptr<Spaces> spaces_;
 };
 
-UnwindEnd unwind_with_libdw(UnwindArch arch, UnwindMemory& memory,
-                            const SampleRegisters& registers, size_t max_frames,
-                            std::vector<uint64_t>& chain);
+UnwindEnd unwind_with_libdw(UnwindArch arch, UnwindMemory& memory, const SampleRegisters& registers,
+                            size_t max_frames, std::vector<uint64_t>& chain);
 
 }  // namespace perf_latency

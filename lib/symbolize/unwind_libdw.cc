@@ -39,8 +39,9 @@ DwarfTraits dwarf_traits(UnwindArch arch) {
   }
 }
 
-// arm64's pointer authentication puts a signature into the bits of a saved return address above those
-// that user addresses have: 48 as a rule, 52, or less on small machines (CONFIG_ARM64_VA_BITS).
+// arm64's pointer authentication puts a signature into the bits of a saved return address above
+// those that user addresses have: 48 as a rule, 52, or less on small machines
+// (CONFIG_ARM64_VA_BITS).
 constexpr std::array<unsigned, 6> kArm64AddressBits = {52, 48, 47, 42, 39, 36};
 
 struct FrameDeleter {
@@ -120,8 +121,7 @@ std::optional<UnwindEnd> Walk::step() {
   if (!place) return UnwindEnd::no_map;
   memory_.enter(look_up);
   if (memory_.exhausted()) return UnwindEnd::bad_input;
-  const FramePointer frame =
-      place->image == nullptr ? nullptr : frame_here(*place, look_up);
+  const FramePointer frame = place->image == nullptr ? nullptr : frame_here(*place, look_up);
   if (!frame) return step_without_table();
 
   // An undefined return address marks the outermost frame.
@@ -135,11 +135,10 @@ std::optional<UnwindEnd> Walk::step() {
     return UnwindEnd::no_table;
   if (count == 0 && operations == own) return UnwindEnd::outermost;
 
-  ExpressionContext context{memory_, word_bytes_,
-                            [this](unsigned number) {
-                              return number < state_.size() ? state_[number] : std::nullopt;
-                            },
-                            std::nullopt};
+  ExpressionContext context{
+      memory_, word_bytes_,
+      [this](unsigned number) { return number < state_.size() ? state_[number] : std::nullopt; },
+      std::nullopt};
   const auto missing = [this] {
     return memory_.ran_off_the_stack() ? UnwindEnd::stack_too_short : UnwindEnd::no_table;
   };
@@ -163,9 +162,9 @@ std::optional<UnwindEnd> Walk::step() {
   return go_to(return_address, is_signal);
 }
 
-// Code without a table (assembler, .init and .fini, stubs). A leaf's return address is where the call
-// left it; else the frame pointer, if it points into the stack, leads to a saved pair of frame pointer
-// and return address.
+// Code without a table (assembler, .init and .fini, stubs). A leaf's return address is where the
+// call left it; else the frame pointer, if it points into the stack, leads to a saved pair of frame
+// pointer and return address.
 std::optional<UnwindEnd> Walk::step_without_table() {
   const bool has_link = traits_.link_register != kNotRecorded;
   if (first_ && has_link) {
@@ -204,9 +203,8 @@ std::optional<UnwindEnd> Walk::go_to(std::optional<uint64_t> return_address, boo
 
 }  // namespace
 
-UnwindEnd unwind_with_libdw(UnwindArch arch, UnwindMemory& memory,
-                            const SampleRegisters& registers, size_t max_frames,
-                            std::vector<uint64_t>& chain) {
+UnwindEnd unwind_with_libdw(UnwindArch arch, UnwindMemory& memory, const SampleRegisters& registers,
+                            size_t max_frames, std::vector<uint64_t>& chain) {
   return Walk(arch, memory, registers).run(max_frames, chain);
 }
 

@@ -43,8 +43,7 @@ int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
   return _Ux86_64_dwarf_search_unwind_table(space, ip, &where, info, need_unwind_info, argument);
 }
 
-int access_mem(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write,
-               void* argument) {
+int access_mem(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void* argument) {
   if (write != 0) return -UNW_EINVAL;
   const auto found = sample_of(argument).memory.read_word(address);
   if (!found) return -UNW_EINVAL;
@@ -60,8 +59,7 @@ int access_reg(unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int wri
                                                           17, 18, 19, 20, 21, 22, 23, 8};
   if (write != 0) return -UNW_EREADONLYREG;
   if (number < 0 || static_cast<size_t>(number) >= kPerfNumber.size()) return -UNW_EBADREG;
-  const auto found =
-      sample_of(argument).registers.get(kPerfNumber[static_cast<size_t>(number)]);
+  const auto found = sample_of(argument).registers.get(kPerfNumber[static_cast<size_t>(number)]);
   if (!found) return -UNW_EBADREG;
   *value = *found;
   return 0;

@@ -23,7 +23,6 @@ Elf* libelf_of(const OpenElf& file) {
   return elf_memory(reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data())), bytes.size());
 }
 
-
 uint64_t load_number(const std::byte* at, size_t size, bool swap) {
   switch (size) {
     case 8:
@@ -54,8 +53,8 @@ UnwindImage::~UnwindImage() {
   if (libelf_ != nullptr) elf_end(libelf_);
 }
 
-// .eh_frame_hdr: version, three encodings, the address of .eh_frame, the number of entries, the table
-// (Linux Standard Base Core, "The .eh_frame_hdr section").
+// .eh_frame_hdr: version, three encodings, the address of .eh_frame, the number of entries, the
+// table (Linux Standard Base Core, "The .eh_frame_hdr section").
 std::optional<UnwindImage::Table> UnwindImage::read_table() const {
   for (const ElfSegment& segment : image_->elf->segments()) {
     if (segment.type != PT_GNU_EH_FRAME) continue;
@@ -122,8 +121,8 @@ void UnwindMemory::enter(uint64_t ip) {
 UnwindImage& UnwindMemory::image(DsoId dso) {
   std::unique_ptr<UnwindImage>& image = images_[dso];
   if (!image)
-    image = std::make_unique<UnwindImage>(files_, spaces_.dsos()[dso],
-                                          spaces_.dsos().build_ids(dso));
+    image =
+        std::make_unique<UnwindImage>(files_, spaces_.dsos()[dso], spaces_.dsos().build_ids(dso));
   return *image;
 }
 
@@ -153,8 +152,8 @@ void UnwindMemory::note_missing(uint64_t address) {
   if (address >= stack_start_ && address - stack_start_ < kMaxStackBytes) ran_off_the_stack_ = true;
 }
 
-// Tables are read for the code that is unwound. Recordings often have the maps of code alone, so its
-// own file is asked before the maps.
+// Tables are read for the code that is unwound. Recordings often have the maps of code alone, so
+// its own file is asked before the maps.
 std::span<const std::byte> UnwindMemory::file_bytes(uint64_t address, size_t size, bool& swap) {
   if (code_) {
     swap = code_->image->elf()->swapped();

@@ -12,8 +12,8 @@ namespace perf_latency {
 UnwindArch unwind_arch(std::string_view machine, uint64_t abi) {
   constexpr uint64_t kAbi32 = 1;
   constexpr uint64_t kAbi64 = 2;
-  const bool x86 = machine == "x86_64" || (machine.size() == 4 && machine.starts_with("i") &&
-                                           machine.ends_with("86"));
+  const bool x86 = machine == "x86_64" ||
+                   (machine.size() == 4 && machine.starts_with("i") && machine.ends_with("86"));
   if (x86 && abi == kAbi64) return UnwindArch::x86_64;
   if (x86 && abi == kAbi32) return UnwindArch::x86_32;
   if ((machine == "aarch64" || machine == "arm64") && abi == kAbi64) return UnwindArch::arm64;
@@ -92,15 +92,14 @@ UnwindEnd Unwinder::unwind(const UnwindInput& input, int32_t pid, size_t max_fra
     return unwind_with_libdw(input.arch, memory, registers, max_frames, chain);
 
   const size_t before = chain.size();
-  const UnwindEnd end = state_->libunwind.unwind(memory, registers, state_->spaces.version(pid),
-                                                 max_frames, chain);
+  const UnwindEnd end =
+      state_->libunwind.unwind(memory, registers, state_->spaces.version(pid), max_frames, chain);
   if (end != UnwindEnd::no_table) return end;
   // A file whose tables are not sorted, or are in .debug_frame: libdw may get further.
   std::vector<uint64_t>& other = state_->other;
   other.clear();
   memory.set(input, pid, *stack_pointer);
-  const UnwindEnd other_end =
-      unwind_with_libdw(input.arch, memory, registers, max_frames, other);
+  const UnwindEnd other_end = unwind_with_libdw(input.arch, memory, registers, max_frames, other);
   if (other.size() <= chain.size() - before) return end;
   chain.resize(before);
   chain.insert(chain.end(), other.begin(), other.end());

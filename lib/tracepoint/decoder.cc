@@ -137,7 +137,7 @@ bool Decoder::decode_switch(const EventPlan& event_plan, const DecodePlan& plan,
   event.sched_switch.next_prio = as_prio(number_or(f[6], view.raw, swap, 0));
   if (starts_sleep(event) && plan.needs.sleep_stacks) {
     take_chain(view, plan, plan.needs.user_stacks, event);
-    if (plan.needs.user_stacks) take_dump(view, event_plan, plan, event);
+    if (plan.needs.user_stacks) take_dump(view, event_plan, event);
   }
   return true;
 }
@@ -288,14 +288,13 @@ void Decoder::take_chain(const SampleView& view, const DecodePlan& plan, bool us
   }
 }
 
-void Decoder::take_dump(const SampleView& view, const EventPlan& event_plan, const DecodePlan& plan,
-                        Event& event) {
+void Decoder::take_dump(const SampleView& view, const EventPlan& event_plan, Event& event) {
   if (view.regs_user.empty() || view.stack_user.empty()) return;
   auto dump = std::make_unique<UserDump>();
   dump->abi = view.regs_user_abi;
   dump->mask = event_plan.layout.regs_user_mask;
   for (size_t at = 0; at + 8 <= view.regs_user.size(); at += 8)
-    dump->regs.push_back(load_unchecked<uint64_t>(view.regs_user.data() + at, plan.swapped));
+    dump->regs.push_back(load_unchecked<uint64_t>(view.regs_user.data() + at));
   dump->stack.assign(view.stack_user.begin(), view.stack_user.end());
   event.user_stack = StackId{pools_.dumps.put(std::move(dump))};
   event.flags |= kEventDump;

@@ -99,7 +99,7 @@ struct MapRecord {
   std::vector<uint8_t> build_id;
 };
 
-// The user registers and stack of a sleep, to be unwound.
+// The user registers and stack of a sleep, to be unwound; in the recording's byte order.
 struct UserDump {
   uint64_t abi = 0;
   uint64_t mask = 0;

@@ -13,6 +13,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
 from harness import Test, recordings_of, symbols_of, skip  # noqa: E402
 
+# Without the switches of all tasks, or with a filter on them, the moment a task gets the CPU is not seen:
+# recordings of one workload only, and one with `--filter prev_state == 1`.
+SEES_NO_SWITCH_IN = {"fmt-dwarf", "fmt-noopts", "perfdata/mixed_sample_types", "perfdata/threads_dir",
+                     "perfdata/tp_filter"}
 WAKEUPS = {"sched:sched_wakeup", "sched:sched_waking"}
 PARTS = ("running_ns", "sleeping_ns", "runnable_ns", "hidden_ns", "unknown_ns")
 EVERYTHING = ("--kernel-threads", "--state", "all", "--limit", "0")
@@ -37,7 +41,7 @@ def check_account(test, name, report, lost):
     test.near(totals["accounted_percent"], accounted, 0.01, f"{name}: accounted_percent")
     if not lost:
         test.equal(totals["hidden_ns"], 0, f"{name}: hidden_ns, though nothing was lost")
-        test.check(accounted >= 99.9, f"{name}: accounted {accounted:.4f} % of thread time; "
+        test.check(accounted >= 99.9 or test.case in SEES_NO_SWITCH_IN, f"{name}: accounted {accounted:.4f} % of thread time; "
                    f"unknown {totals['unknown_ns']} ns of {whole}; {report.get('diagnostics')}")
     for row in report["rows"]:
         test.check(row["max_ns"] <= row["total_ns"], f"{name}: maximum above total in {row}")
@@ -50,22 +54,19 @@ def main():
     looked_at = []
     for path in recordings_of(folder):
         info = test.json("info", "-i", path)
-        if info is None or not sched_events(info):
+        if not sched_events(info):
             continue
         recording = info["recording"]
         recording = recording[0] if isinstance(recording, list) else recording
         report = test.json("report", "-i", path, *symbols_of(folder), *EVERYTHING)
-        if report is None:
-            continue
         looked_at.append(path.name)
         check_account(test, path.name, report, recording["lost"])
         twin = folder / "swapped" / path.name
         if twin.exists():
             swapped = test.json("report", "-i", twin, *symbols_of(folder), *EVERYTHING)
-            if swapped is not None:
-                test.equal(swapped["totals"], report["totals"], f"{path.name}: account of the swapped twin")
-                test.equal(swapped["rows"], report["rows"], f"{path.name}: rows of the swapped twin")
-    if not looked_at and not test.faults:
+            test.equal(swapped["totals"], report["totals"], f"{path.name}: account of the swapped twin")
+            test.equal(swapped["rows"], report["rows"], f"{path.name}: rows of the swapped twin")
+    if not looked_at:
         skip("no recording with sched_switch and a wakeup event")
     test.finish()
 

@@ -37,7 +37,7 @@ def files_that_are_none(test, folder):
 
 def files_without_sched_events(test):
     """It says which events there are, and how to record what is missing."""
-    path = test.data / "perfdata/fp_user/perf.data"
+    path = test.data / "perfdata/buildid_mmap/perf.data"
     expect(test, ["report", "-i", path], 1, ["cpu-clock", "perf latency record"])
 
 
@@ -65,7 +65,7 @@ def bad_usage(test):
     expect(test, ["report", "--limit", "many", "-i", path], 129, ["many"])
     expect(test, ["report", "--min-latency", "5 parsecs", "-i", path], 129, ["parsecs"])
     for window in ("abc", "5,1", "20%-10%", "1,2,3"):
-        expect(test, ["report", "--time", window, "-i", path], 129, [window.split(",")[0]])
+        expect(test, ["report", "--time", window, "-i", path], 129, ["--time"])
 
 
 def percent_of_a_pipe(test):

@@ -174,7 +174,12 @@ def main():
     folder = test.data / test.case
     derived = folder / "expected_latency_stats.txt"
     truth = derived if derived.is_file() else folder / "latency_stats.txt"
-    ours = table_of(report(test, folder, "--time-comm", GLOBAL_WINDOW).splitlines())
+    text = report(test, folder, "--time-comm", GLOBAL_WINDOW)
+    if derived.is_file():
+        # The kernel prints modules' functions with " [module]"; the script that derived this table did not.
+        test.check(" [ext4]" in text, "functions of modules are printed without the module")
+        text = re.sub(r" \[\w+\]", "", text)
+    ours = table_of(text.splitlines())
     kernel = table_of(truth.read_text().splitlines())
     if test.case in EXACT:
         check_exact(test, ours, kernel)

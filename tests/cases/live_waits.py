@@ -48,8 +48,7 @@ def record(test, folder):
 
 
 def rows_of(test, data, *options):
-    report = test.json("report", "-i", data, "--callchain", "--limit", "0", *options)
-    return report["rows"] if report else []
+    return test.json("report", "-i", data, "--callchain", "--limit", "0", *options)["rows"]
 
 
 def has_function(row, functions):

@@ -46,13 +46,13 @@ class Test:
         return done
 
     def json(self, *arguments, **options):
-        """The JSON object that a command prints; None, and a fault, when it does not print one."""
+        """The JSON object that a command prints; without one the test ends here."""
         done = self.run(*arguments, "--format", "json", **options)
         try:
             return json.loads(done.stdout)
         except ValueError as error:
             self.fault(f"{' '.join(map(str, arguments))}: no JSON: {error}: {done.text[:200]!r}")
-            return None
+            return self.finish()
 
     # ---- judging
 

@@ -131,7 +131,9 @@ class SymbolizeElfBuilder {
   void word(std::string& out, uint64_t value) const { put(out, value, is_64bit_ ? 8 : 4); }
 
   std::string header(uint64_t sections_at, uint16_t section_count) const {
-    std::string out = "\x7f" "ELF";
+    std::string out =
+        "\x7f"
+        "ELF";
     out += {static_cast<char>(is_64bit_ ? ELFCLASS64 : ELFCLASS32),
             static_cast<char>(is_64bit_ ? ELFDATA2LSB : ELFDATA2MSB), 1};
     out.resize(EI_NIDENT);
@@ -209,8 +211,8 @@ class SymbolizeTempDir {
     return path;
   }
   std::string write(const std::string& name, const std::vector<std::byte>& content) const {
-    return write(name, std::string_view(reinterpret_cast<const char*>(content.data()),
-                                        content.size()));
+    return write(name,
+                 std::string_view(reinterpret_cast<const char*>(content.data()), content.size()));
   }
 
  private:

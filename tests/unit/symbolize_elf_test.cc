@@ -16,8 +16,8 @@ const BuildId kId = BuildId::from_hex("00112233445566778899aabbccddeeff01020304"
 
 std::vector<std::byte> small_program(bool is_64bit) {
   SymbolizeElfBuilder builder(ET_DYN, is_64bit ? EM_X86_64 : EM_PPC, is_64bit);
-  const uint16_t text = builder.add_section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000,
-                                            std::string(0x200, '\x90'), 16);
+  const uint16_t text = builder.add_section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+                                            0x1000, std::string(0x200, '\x90'), 16);
   builder.set_build_id(kId);
   builder.set_load(0x1000, 0x400);
   builder.add_symbol("one", 0x1000, 0x40, STT_FUNC, STB_GLOBAL, text);
@@ -96,8 +96,8 @@ TEST(SymbolizeElfBounds, EveryCutAndManyDamagedFilesCanBeRead) {
 //              |inner---|
 TEST(SymbolizeElfSymbols, TheInnermostSymbolWins) {
   SymbolizeElfBuilder builder(ET_DYN, EM_X86_64);
-  const uint16_t text = builder.add_section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000,
-                                            std::string(0x200, '\x90'), 16);
+  const uint16_t text = builder.add_section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+                                            0x1000, std::string(0x200, '\x90'), 16);
   builder.add_symbol("outer", 0x1000, 0x100, STT_FUNC, STB_GLOBAL, text);
   builder.add_symbol("inner", 0x1010, 0x10, STT_FUNC, STB_LOCAL, text);
   const auto bytes = builder.build();
@@ -138,19 +138,20 @@ TEST(SymbolizeKernelElf, VmlinuxHasTheOrderOfKallsyms) {
   EXPECT_EQ(symbols.data.entries()[0].name(), "a_lock");
 }
 
-// In memory:  .text 0…0x25 | (align 16) .text.unlikely 0x30… | .exit.text behind it; .init.text apart
+// In memory:  .text 0…0x25 | (align 16) .text.unlikely 0x30… | .exit.text behind it; .init.text
+// apart
 TEST(SymbolizeKernelElf, ModulesAreLaidOutAsTheKernelDoes) {
   SymbolizeElfBuilder builder(ET_REL, EM_X86_64);
   constexpr uint64_t kCode = SHF_ALLOC | SHF_EXECINSTR;
-  const uint16_t init = builder.add_section(".init.text", SHT_PROGBITS, kCode, 0,
-                                            std::string(0x99, ' '), 16);
-  const uint16_t text = builder.add_section(".text", SHT_PROGBITS, kCode, 0,
-                                            std::string(0x25, ' '), 16);
+  const uint16_t init =
+      builder.add_section(".init.text", SHT_PROGBITS, kCode, 0, std::string(0x99, ' '), 16);
+  const uint16_t text =
+      builder.add_section(".text", SHT_PROGBITS, kCode, 0, std::string(0x25, ' '), 16);
   builder.add_section(".rodata", SHT_PROGBITS, SHF_ALLOC, 0, std::string(0x100, ' '), 32);
-  const uint16_t unlikely = builder.add_section(".text.unlikely", SHT_PROGBITS, kCode, 0,
-                                                std::string(0x11, ' '), 16);
-  const uint16_t leave = builder.add_section(".exit.text", SHT_PROGBITS, kCode, 0,
-                                             std::string(0x10, ' '), 1);
+  const uint16_t unlikely =
+      builder.add_section(".text.unlikely", SHT_PROGBITS, kCode, 0, std::string(0x11, ' '), 16);
+  const uint16_t leave =
+      builder.add_section(".exit.text", SHT_PROGBITS, kCode, 0, std::string(0x10, ' '), 1);
   builder.add_symbol("init_module", 0, 8, STT_FUNC, STB_GLOBAL, init);
   builder.add_symbol("first", 4, 8, STT_FUNC, STB_LOCAL, text);
   builder.add_symbol("cold", 0, 8, STT_FUNC, STB_LOCAL, unlikely);

@@ -53,7 +53,9 @@ class SymbolizeKernelImage : public testing::Test {
     const auto symbol = image->symbols.lookup(address);
     return symbol ? std::string(symbol->name) : "-";
   }
-  std::string cache_dir() const { return "cache/.build-id/aa/bbccddeeff00112233445566778899aabbccdd/"; }
+  std::string cache_dir() const {
+    return "cache/.build-id/aa/bbccddeeff00112233445566778899aabbccdd/";
+  }
 
   SymbolizeTempDir dir;
   KernelImageInput input;
@@ -78,9 +80,9 @@ TEST_F(SymbolizeKernelImage, WithoutAKernelMapExplicitKallsymsIsTakenAsItIs) {
 
 TEST_F(SymbolizeKernelImage, ExplicitVmlinuxOfAnotherBuildIsRefusedUnlessForced) {
   input.vmlinux = dir.write("vmlinux", vmlinux(kOtherId));
-  EXPECT_EQ(name_at(find_kernel_image(input), 0),
-            dir.path() + "/vmlinux: its build id is " + kOtherId.hex() +
-                ", the recorded kernel's is " + kId.hex());
+  EXPECT_EQ(name_at(find_kernel_image(input), 0), dir.path() + "/vmlinux: its build id is " +
+                                                      kOtherId.hex() +
+                                                      ", the recorded kernel's is " + kId.hex());
   input.force = true;
   EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
 }
@@ -167,7 +169,8 @@ TEST_F(SymbolizeKernelImage, ModulesComeFromTheirFilesWhenAVmlinuxIsAllThereIs) 
 }
 
 TEST_F(SymbolizeKernelImage, ModuleMapsAreNamedByModuleOrPath) {
-  const auto by_path = kernel_module_of_map("/lib/modules/6.12/kernel/fs/nfs-acl.ko.xz", 0x1000, 16, {});
+  const auto by_path =
+      kernel_module_of_map("/lib/modules/6.12/kernel/fs/nfs-acl.ko.xz", 0x1000, 16, {});
   ASSERT_TRUE(by_path.has_value());
   EXPECT_EQ(by_path->name, "nfs_acl");
   EXPECT_EQ(by_path->paths, std::vector<std::string>{"/lib/modules/6.12/kernel/fs/nfs-acl.ko.xz"});

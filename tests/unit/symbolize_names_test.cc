@@ -56,7 +56,8 @@ TEST(SymbolizeNames, BaseName) {
 TEST(SymbolizeDemangle, CppAndRust) {
   EXPECT_EQ(demangle("_ZNSt6vectorIiSaIiEE9push_backERKi"),
             "std::vector<int, std::allocator<int> >::push_back");
-  EXPECT_EQ(demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE"), "core::fmt::Formatter::pad");
+  EXPECT_EQ(demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE"),
+            "core::fmt::Formatter::pad");
   EXPECT_EQ(demangle("_RNvCskwGfYPst2Cb_3foo16example_function"), "foo::example_function");
   EXPECT_EQ(demangle("_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3newCs15kBYyAo9fc_7mycrate"),
             "<std::path::PathBuf>::new");
@@ -68,7 +69,8 @@ TEST(SymbolizeDemangle, NamesThatGrowWithoutEndAreGivenUp) {
   // f(pair<int, int>, pair<pair, pair>, …): each parameter is twice as long as the one before.
   std::string name = "_Z1fI1AEv4pairIiiE";
   for (int i = 0; i < 60; ++i) {
-    const std::string digit = i == 0 ? "" : std::string(1, i <= 10 ? '0' + i - 1 : 'A' + (i - 11) % 26);
+    const std::string digit =
+        i == 0 ? "" : std::string(1, i <= 10 ? '0' + i - 1 : 'A' + (i - 11) % 26);
     name += "4pairIS" + digit + "_S" + digit + "_E";
   }
   const auto text = demangle(name);

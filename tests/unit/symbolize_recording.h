@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Replays a recording for the tests of symbolize: user maps into an AddressSpaces, samples to a visitor,
-// all in order of time.
+// Replays a recording for the tests of symbolize: user maps into an AddressSpaces, samples to a
+// visitor, all in order of time.
 #pragma once
 
 #include <algorithm>
@@ -88,13 +88,13 @@ class SymbolizeRecording {
       record.bytes = left.first(size);
       left = left.subspan(size);
       const bool is_sample = record.type == static_cast<uint32_t>(RecordType::sample);
-      record.event = is_sample ? index.of_sample(record.bytes, swap())
-                               : index.of_other(record.bytes, swap());
+      record.event =
+          is_sample ? index.of_sample(record.bytes, swap()) : index.of_other(record.bytes, swap());
       if (record.event >= layouts_.size()) record.event = 0;
       SampleView view;
       RecordTrailer trailer;
-      if (is_sample && parse_sample(layouts_[record.event], record.bytes, swap(),
-                                    SampleDepth::header, view))
+      if (is_sample &&
+          parse_sample(layouts_[record.event], record.bytes, swap(), SampleDepth::header, view))
         record.time_ns = view.time_ns;
       else if (parse_trailer(layouts_[record.event], record.bytes, swap(), trailer))
         record.time_ns = trailer.time_ns;

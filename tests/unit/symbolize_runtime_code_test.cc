@@ -10,7 +10,7 @@ namespace {
 
 FileBytes bytes_of(std::string_view text) {
   std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
+  if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
   return FileBytes::from_memory(std::move(bytes));
 }
 
@@ -20,15 +20,15 @@ std::string name_at(const RuntimeCode& code, uint64_t address, uint64_t time_ns 
 }
 
 TEST(SymbolizePerfMap, NamesHaveSpacesAndLaterLinesWin) {
-  const RuntimeCode code = RuntimeCode::from_perf_map(bytes_of(
-      "1000 20 first one()\n"
-      "0x2000 0x10 with prefixes\r\n"
-      "1010 8 newer\n"
-      "damaged line\n"
-      "3000 0 empty\n"
-      "4000 10\n"
-      "fffffffffffffff0 20 wraps\n"
-      "5000 10 last without end"));
+  const RuntimeCode code =
+      RuntimeCode::from_perf_map(bytes_of("1000 20 first one()\n"
+                                          "0x2000 0x10 with prefixes\r\n"
+                                          "1010 8 newer\n"
+                                          "damaged line\n"
+                                          "3000 0 empty\n"
+                                          "4000 10\n"
+                                          "fffffffffffffff0 20 wraps\n"
+                                          "5000 10 last without end"));
   EXPECT_EQ(code.size(), 4u);
   EXPECT_EQ(name_at(code, 0x0fff), "-");
   EXPECT_EQ(name_at(code, 0x1000), "first one()");

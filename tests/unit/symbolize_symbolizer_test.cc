@@ -65,8 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(SymbolizeVariants, TheSameProgramHasTheSameFunctions) {
   const Variant& variant = GetParam();
   DsoTable dsos;
-  const DsoId id = dsos.intern(kVariants + "bin/" + variant.name,
-                               BuildId::from_hex(variant.build_id), 1);
+  const DsoId id =
+      dsos.intern(kVariants + "bin/" + variant.name, BuildId::from_hex(variant.build_id), 1);
   SymbolizerOptions options = nothing_of_this_machine();
   options.debug_dir = kVariants + "debugroot";
   Symbolizer symbolizer(dsos, options);
@@ -75,9 +75,10 @@ TEST_P(SymbolizeVariants, TheSameProgramHasTheSameFunctions) {
     uint64_t address;
     const char* name;
   };
-  for (const auto& [address, name] : {Expected{0x1207, "burn+0x3e"}, Expected{0x127c, "level3+0x22"},
-                                      Expected{0x129d, "level2+0x9"}, Expected{0x12a8, "level1+0x9"},
-                                      Expected{0x130c, "worker+0x62"}}) {
+  for (const auto& [address, name] :
+       {Expected{0x1207, "burn+0x3e"}, Expected{0x127c, "level3+0x22"},
+        Expected{0x129d, "level2+0x9"}, Expected{0x12a8, "level1+0x9"},
+        Expected{0x130c, "worker+0x62"}}) {
     const Frame& frame = symbolizer.frame({{id, address - move}, true, 0});
     if (variant.has_names) {
       EXPECT_EQ(text_of(frame), std::string(name) + " (" + variant.name + ")");
@@ -182,7 +183,8 @@ TEST_F(SymbolizeUser, JitCodeByItsDumpThenByItsMap) {
   options.perf_map_dir = "/tmp";
   const DsoId id = dsos.intern("//anon", {}, 1235);
   Symbolizer by_map(dsos, options);
-  EXPECT_EQ(text_of(frame(by_map, id, 0x7f0ce9128006)), "jit one with spaces()+0x6 (perf-1235.map)");
+  EXPECT_EQ(text_of(frame(by_map, id, 0x7f0ce9128006)),
+            "jit one with spaces()+0x6 (perf-1235.map)");
   EXPECT_EQ(text_of(frame(by_map, id, 0x7f0ce9128106)), "jit::two<int>+0x6 (perf-1235.map)");
   EXPECT_EQ(frame(by_map, id, 0x7f0ce9128200).unknown, UnknownReason::no_symbol_there);
   EXPECT_EQ(frame(by_map, dsos.intern("//anon", {}, 9), 0x7f0ce9128006).unknown,

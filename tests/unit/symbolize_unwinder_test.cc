@@ -134,7 +134,8 @@ std::vector<std::vector<uint64_t>> chains_of_perf() {
 }
 
 TEST_P(SymbolizeUnwindX86, TheSameFramesAsPerf) {
-  if (!has_recorded_libc()) GTEST_SKIP() << "needs the C library of the recording, " << kRecordedLibc;
+  if (!has_recorded_libc())
+    GTEST_SKIP() << "needs the C library of the recording, " << kRecordedLibc;
   SymbolizeRecording recording;
   ASSERT_TRUE(recording.open(PL_TEST_DATA "/perfdata/" + std::string(GetParam()) + "/perf.data"));
   SymbolizeTempDir root;
@@ -166,7 +167,8 @@ TEST_P(SymbolizeUnwindX86, TheSameFramesAsPerf) {
     EXPECT_EQ(chain, by_libdw);
     // perf prints return addresses less one.
     for (size_t i = 0; i < chain.size(); ++i)
-      chain[i] = spaces.resolve(view.pid, chain[i]).value_or(DsoAddress{}).address - (i > 0 ? 1 : 0);
+      chain[i] =
+          spaces.resolve(view.pid, chain[i]).value_or(DsoAddress{}).address - (i > 0 ? 1 : 0);
     same += chain == expected[sample++] ? 1 : 0;
   });
   EXPECT_EQ(sample, 126u);
@@ -195,8 +197,8 @@ TEST(SymbolizeUnwindHostile, DamagedSamplesAndFilesEnd) {
       std::vector<std::byte> registers(view.regs_user.begin(), view.regs_user.end());
       const uint64_t ip = 0x55574d54c000 + 0x100 + random() % 0x300;
       if (registers.size() > 72) std::memcpy(registers.data() + 64, &ip, sizeof ip);
-      const UnwindInput input{UnwindArch::x86_64, layout.regs_user_mask, registers,
-                              view.stack_user, false};
+      const UnwindInput input{UnwindArch::x86_64, layout.regs_user_mask, registers, view.stack_user,
+                              false};
       std::vector<uint64_t> chain;
       unwinder.unwind(input, view.pid, kMaxFrames, chain);
       EXPECT_LE(chain.size(), kMaxFrames);

@@ -180,10 +180,19 @@ std::optional<CauseTable> AnalysisCommand::load_causes() {
   return std::move(*table);
 }
 
+void AnalysisCommand::write(std::string_view text) {
+  constexpr size_t kFlushBytes = 64 * 1024;
+  buffer_ += text;
+  if (buffer_.size() < kFlushBytes) return;
+  // After a failed write the rest has nowhere to go: the analysis ends early and run() says why.
+  if (!output_.write(buffer_)) interrupted = write_failed_ = true;
+  buffer_.clear();
+}
+
 int AnalysisCommand::run(Analysis& analysis) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGBUS, on_bus_error);
-  Output output;
+  Output& output = output_;
   if (auto opened = output.open(output_path_); !opened) {
     complain(opened.error().what);
     return kExitFailed;
@@ -222,7 +231,7 @@ int AnalysisCommand::run(Analysis& analysis) {
   render_options.width = output_path_.empty() ? terminal_width() : 0;
   render_options.quiet = quiet_;
   render_options.verbose = verbose_ != 0;
-  std::string text;
+  std::string text = std::move(buffer_);
   if (is_rendered(format_)) {
     if (auto rendered = render(report, format_, render_options, text); !rendered) {
       complain(rendered.error().what);

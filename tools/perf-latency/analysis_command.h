@@ -31,6 +31,9 @@ class AnalysisCommand {
   // Feeds all inputs to the analysis, prints its report, and evaluates --fail-if.
   int run(Analysis& analysis);
 
+  // For analyses that write while the input is read: appends to the output of run().
+  void write(std::string_view text);
+
   Format format() const { return format_; }
   void set_format(Format format) { format_ = format; }
   bool quiet() const { return quiet_; }
@@ -63,6 +66,9 @@ class AnalysisCommand {
   std::vector<std::string> fail_if_;
   std::optional<uint64_t> limit_;
   Format format_ = Format::text;
+  Output output_;
+  std::string buffer_;  // what write() has collected
+  bool write_failed_ = false;
   bool quiet_ = false;
   bool stats_ = false;
   int verbose_ = 0;

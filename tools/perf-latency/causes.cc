@@ -83,6 +83,7 @@ size_t text_width() {
 
 std::vector<CauseId> wanted_causes(const CauseTable& table, const CausesOptions& options) {
   std::vector<CauseId> ids;
+  ids.reserve(options.ids.size() + table.table_size());
   for (const std::string& id : options.ids) ids.push_back(*table.find(id));
   if (!options.ids.empty()) return ids;
   for (uint32_t i = 0; i < table.table_size(); ++i) ids.push_back(CauseId{i});
@@ -197,18 +198,17 @@ std::string check_as_text(const CauseTable& table, const std::vector<PatternChec
       without.push_back(label_of(table, check));
       continue;
     }
-    rows += wrapped(fmt::format("{:<28}{:>9}  ", label_of(table, check),
-                                fmt::format("{}/{}", check.patterns - check.missing.size(),
-                                            check.patterns)),
-                    check.missing, 39, text_width());
+    rows += wrapped(
+        fmt::format("{:<28}{:>9}  ", label_of(table, check),
+                    fmt::format("{}/{}", check.patterns - check.missing.size(), check.patterns)),
+        check.missing, 39, text_width());
   }
-  std::string out = fmt::format("{}{}: {} of {} patterns match a function of this kernel.\n",
-                                kernel.path,
-                                kernel.release.empty() ? "" : " (" + kernel.release + ")",
-                                patterns - missing, patterns);
+  std::string out = fmt::format(
+      "{}{}: {} of {} patterns match a function of this kernel.\n", kernel.path,
+      kernel.release.empty() ? "" : " (" + kernel.release + ")", patterns - missing, patterns);
   out +=
-      "One that does not: the function has another name here, was put into its caller by the\n"
-      "compiler, or is not built in or not loaded.\n";
+      "The others: the function has another name here, was put into its caller by the compiler,\n"
+      "or is not built in or not loaded.\n";
   if (!without.empty())
     out += "\nNo pattern at all matches for:\n" + wrapped("", without, 4, text_width());
   if (!rows.empty())
@@ -238,9 +238,9 @@ bool ids_are_known(const CauseTable& table, const CausesOptions& options) {
     std::vector<std::string> known;
     for (uint32_t i = 0; i < table.table_size(); ++i) known.push_back(table.cause(CauseId{i}).id);
     const std::string meant = nearest(id, known);
-    complain("there is no cause '" + id + "'" +
-             (meant.empty() ? "; 'perf latency causes' lists them"
-                            : "; did you mean '" + meant + "'?"));
+    complain(
+        "there is no cause '" + id + "'" +
+        (meant.empty() ? "; 'perf latency causes' lists them" : "; did you mean '" + meant + "'?"));
     return false;
   }
   return true;

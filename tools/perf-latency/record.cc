@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/range_list.h"
+#include "cli.h"
 #include "commands.h"
 #include "record/session.h"
 #include "record_options.h"
@@ -17,9 +18,6 @@
 namespace perf_latency::tool {
 
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kBadUsage = 129;
 
 int g_stop_fd = -1;
 RecordSession* g_session = nullptr;
@@ -40,7 +38,7 @@ void on_switch(int) {
 }
 
 void handle(int signal, void (*handler)(int)) {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
   ::sigemptyset(&action.sa_mask);
@@ -48,8 +46,8 @@ void handle(int signal, void (*handler)(int)) {
 }
 
 int fail(const std::string& what) {
-  fmt::print(stderr, "perf latency record: {}\n", what);
-  return kFailed;
+  complain(what);
+  return kExitFailed;
 }
 
 std::string megabytes(uint64_t bytes) {
@@ -67,15 +65,13 @@ int print_sets() {
     if (set.clock_hz != 0) fmt::print("              cpu-clock at {} Hz\n", set.clock_hz);
     for (const EventRow& row : set.events) {
       const TracepointName name{std::string(row.system), std::string(row.name)};
-      const char* state = !tracefs ? "  (not known)" : tracefs->id(name) ? "" : "  (not in this kernel)";
+      const char* state = !tracefs            ? "  (not known)"
+                          : tracefs->id(name) ? ""
+                                              : "  (not in this kernel)";
       fmt::print("              {}{}\n", name.full(), state);
     }
   }
-  if (!tracefs) {
-    fmt::print(stderr, "perf latency record: {}\n", tracefs.error().what);
-    return kFailed;
-  }
-  return 0;
+  return tracefs ? kExitDone : fail(tracefs.error().what);
 }
 
 void print_summary(const RecordSummary& summary) {
@@ -99,10 +95,8 @@ void print_summary(const RecordSummary& summary) {
              events, megabytes(summary.file_bytes), files == "-" ? "the pipe" : files,
              megabytes(totals.raw_bytes), losses, share, summary.priority);
   if (lost != 0)
-    fmt::print(stderr,
-               "perf latency record: the ring buffers ({} KiB per CPU) were full at times: -m takes "
-               "more\n",
-               summary.ring_bytes / 1024);
+    complain(fmt::format("the ring buffers ({} KiB per CPU) were full at times: -m takes more",
+                         summary.ring_bytes / 1024));
 }
 
 void install_handlers(bool with_command) {
@@ -128,8 +122,7 @@ int record(RecordCommandLine& line) {
   if (!opened) return fail(opened.error().what);
   RecordSession& session = **opened;
   g_session = &session;
-  for (const std::string& warning : session.warnings())
-    fmt::print(stderr, "perf latency record: {}\n", warning);
+  for (const std::string& warning : session.warnings()) complain(warning);
   if (Result<void> started = session.start(); !started) return fail(started.error().what);
   if (workload)
     if (Result<void> running = workload->start(); !running) return fail(running.error().what);
@@ -141,13 +134,13 @@ int record(RecordCommandLine& line) {
   int status = 0;
   if (workload) {
     const int command_status = workload->end();
-    if (ended_by_itself || g_interrupted) status = command_status;
+    if (ended_by_itself && !g_interrupted) status = command_status;
   }
   if (!reason) return fail(reason.error().what);
   if (!summary) return fail(summary.error().what);
-  if (summary->output_error) {
+  if (summary->output_error && !summary->reader_gone) {
     fail(summary->output_error->what + ": the recording ends there, what was written can be read");
-    status = kFailed;
+    status = kExitFailed;
   }
   if (!line.quiet) print_summary(*summary);
   return status;
@@ -160,10 +153,10 @@ int run_record(int argc, char** argv) {
   if (const RecordUsage* usage = std::get_if<RecordUsage>(&parsed)) {
     if (!usage->is_error) {
       fmt::print("{}", usage->text);
-      return 0;
+      return kExitDone;
     }
-    fmt::print(stderr, "perf latency record: {}\n", usage->text);
-    return kBadUsage;
+    complain(usage->text);
+    return kExitUsage;
   }
   RecordCommandLine& line = std::get<RecordCommandLine>(parsed);
   if (line.list) return print_sets();

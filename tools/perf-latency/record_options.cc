@@ -9,6 +9,7 @@
 
 #include "base/range_list.h"
 #include "base/time.h"
+#include "nearest.h"
 
 namespace perf_latency::tool {
 
@@ -17,7 +18,8 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kMaxStackDump = 65528;  // kernel/events/core.c: a record has 16 bits for its size
+constexpr uint64_t kMaxStackDump =
+    65528;  // kernel/events/core.c: a record has 16 bits for its size
 constexpr int kMaxLevel = 22;
 
 // The options as text; what they mean is worked out afterwards, so that each error is one sentence.
@@ -29,32 +31,14 @@ struct Texts {
   std::vector<std::string> events;
 };
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string unknown_option(const CLI::App& app, const std::string& option) {
-  std::string nearest;
-  size_t best = SIZE_MAX;
-  for (const CLI::Option* known : app.get_options())
-    for (const std::string& name : known->get_lnames())
-      if (const size_t distance = edit_distance(option, "--" + name); distance < best) {
-        best = distance;
-        nearest = "--" + name;
-      }
-  return "unknown option \"" + option + "\"; the nearest is " + nearest +
-         " (perf latency record --help lists them)";
+  std::vector<std::string> known;
+  for (const CLI::Option* each : app.get_options())
+    for (const std::string& name : each->get_lnames()) known.push_back("--" + name);
+  const std::string meant = nearest(option, known);
+  return "unknown option '" + option + "'" +
+         (meant.empty() ? "; 'perf latency record --help' lists them"
+                        : "; did you mean '" + meant + "'?");
 }
 
 bool all_digits(std::string_view text) {
@@ -171,7 +155,8 @@ void add_options(CLI::App& app, Texts& texts, RecordCommandLine& line) {
       ->type_name("fp|dwarf[,SIZE]");
   app.add_option("-e,--event", texts.events,
                  "Event sets (see --list) or tracepoints SYSTEM:NAME; default sched,lock")
-      ->type_name("SET,...");
+      ->type_name("SET,...")
+      ->allow_extra_args(false);
   app.add_option("-D,--delay", texts.delay, "Start recording after so many milliseconds")
       ->type_name("MS");
   app.add_option("--duration", texts.duration, "Stop after this time (10s, 500ms, 2m)")
@@ -184,8 +169,9 @@ void add_options(CLI::App& app, Texts& texts, RecordCommandLine& line) {
   app.add_option("--switch-output", texts.switch_output,
                  "Start a new file at this size (100M) or time (30s, 5m), or on SIGUSR2")
       ->type_name("SIZE|T");
-  app.add_option("-k,--clockid", options.clock,
-                 "Clock of the time stamps: monotonic, monotonic_raw, realtime, boottime, tai, perf")
+  app.add_option(
+         "-k,--clockid", options.clock,
+         "Clock of the time stamps: monotonic, monotonic_raw, realtime, boottime, tai, perf")
       ->type_name("CLOCK");
   app.add_flag("-B,--no-buildid-cache", texts.no_cache, "Leave perf's build-id cache alone");
   app.add_flag("--list", line.list, "Print the event sets and what this kernel has of them");
@@ -305,17 +291,20 @@ std::optional<std::string> read_texts(const Texts& texts, RecordCommandLine& lin
   if (options.switch_output && options.output == "-")
     return std::string("--switch-output needs a file (-o), not a pipe");
   if (options.all_cpus && options.restricted_to_tasks())
-    return std::string("-a records all tasks: leave it out together with -p, -t, -G, --only-command");
+    return std::string(
+        "-a records all tasks: leave it out together with -p, -t, -G, --only-command");
   return std::nullopt;
 }
 
 }  // namespace
 
 std::variant<RecordCommandLine, RecordUsage> parse_record_command_line(int argc, char** argv) {
-  CLI::App app("Records why tasks sleep and what they wait for, into a perf.data that perf reads too.",
-               "perf latency record");
-  app.footer("Everything behind the options is the command to run and record. Without one, recording\n"
-             "goes on until Ctrl-C or --duration.");
+  CLI::App app(
+      "Records why tasks sleep and what they wait for, into a perf.data that perf reads too.",
+      "perf latency record");
+  app.footer(
+      "Everything behind the options is the command to run and record. Without one, recording\n"
+      "goes on until Ctrl-C or --duration. 'man perf-latency-record' tells more.");
   Texts texts;
   RecordCommandLine line;
   add_options(app, texts, line);
@@ -327,7 +316,11 @@ std::variant<RecordCommandLine, RecordUsage> parse_record_command_line(int argc,
   try {
     app.parse(split.options);
   } catch (const CLI::CallForHelp&) {
-    return RecordUsage{app.help(), false};
+    std::string help = app.help();
+    const std::string_view options = "[OPTIONS]";
+    if (const size_t at = help.find(options); at != std::string::npos)
+      help.insert(at + options.size(), " [--] [COMMAND...]");
+    return RecordUsage{help + "\n", false};
   } catch (const CLI::ParseError& error) {
     return RecordUsage{error.what(), true};
   }

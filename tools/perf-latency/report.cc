@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // perf latency report: why tasks slept.
 #include "analysis/causes_report.h"
+#include "analysis/timehist.h"
 #include "analysis_command.h"
 #include "commands.h"
 
@@ -51,6 +52,10 @@ int run_report(int argc, char** argv) {
       options.latencytop || options.latency_stats || options.vs_latencytop || options.per_task;
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
+  if (command.format() == Format::timehist) {
+    Timehist timehist(options, *causes, [&](std::string_view text) { command.write(text); });
+    return command.run(timehist);
+  }
   CausesReport report(options, *causes);
   if (const auto checked = report.check_columns(); !checked) {
     complain(checked.error().what);

@@ -17,7 +17,7 @@ namespace perf_latency::tool {
 namespace {
 
 bool is_executable_file(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
          ::access(path.c_str(), X_OK) == 0;
 }
@@ -51,8 +51,7 @@ bool command_exists(const std::string& name) {
 }  // namespace
 
 Result<Workload> Workload::fork(const std::vector<std::string>& command, bool output_to_stderr) {
-  if (!command_exists(command.front()))
-    return make_error("command not found: " + command.front());
+  if (!command_exists(command.front())) return make_error("command not found: " + command.front());
   int go[2] = {-1, -1}, failure[2] = {-1, -1};
   if (::pipe2(go, O_CLOEXEC) != 0 || ::pipe2(failure, O_CLOEXEC) != 0)
     return make_error(std::string("cannot create a pipe: ") + std::strerror(errno));
