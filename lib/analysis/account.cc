@@ -50,8 +50,7 @@ void Account::add_life(TaskKind kind, ThreadId thread, uint64_t length_ns, uint6
 }
 
 void Account::settle(const std::function<bool(ThreadId)>& is_kernel) {
-  for (const auto& [thread, sums] : undecided_)
-    (is_kernel(thread) ? kernel_ : user_).merge(sums);
+  for (const auto& [thread, sums] : undecided_) (is_kernel(thread) ? kernel_ : user_).merge(sums);
   undecided_.clear();
 }
 

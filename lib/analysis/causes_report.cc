@@ -25,6 +25,8 @@ constexpr std::array<KeyName, 10> kKeyNames{{{ReportKey::cause, "cause"},
                                              {ReportKey::state, "state"},
                                              {ReportKey::class_, "class"}}};
 
+constexpr std::array<uint32_t, 3> kNoSums{UINT32_MAX, UINT32_MAX, UINT32_MAX};
+
 Cell number_or_null(int64_t number) {
   return number < 0 ? Cell() : Cell(static_cast<uint64_t>(number));
 }
@@ -48,8 +50,7 @@ std::optional<ReportKey> parse_report_key(std::string_view name) {
 
 std::string report_key_names() {
   std::string names;
-  for (const KeyName& known : kKeyNames)
-    names.append(names.empty() ? "" : ", ").append(known.name);
+  for (const KeyName& known : kKeyNames) names.append(names.empty() ? "" : ", ").append(known.name);
   return names;
 }
 
@@ -71,7 +72,9 @@ std::string state_letters(const RowStats& stats) {
 
 size_t CausesReport::RawKeyHash::operator()(const RawKey& key) const noexcept {
   uint64_t hash = (uint64_t{key.user_stack.value} << 32) ^ key.stack.value;
-  const auto mix = [&](uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 29; };
+  const auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ull, hash ^= hash >> 29;
+  };
   mix(key.thread.value);
   mix(key.waker.value);
   mix(key.waker_stack.value);
@@ -86,16 +89,13 @@ CausesReport::CausesReport(const AnalysisOptions& options, CauseTable& causes)
   for (const std::string& name : options.by)
     if (const auto key = parse_report_key(name)) by_.push_back(*key);
   if (by_.empty()) by_.push_back(ReportKey::cause);
+  for (const ReportKey key : by_) by_mask_ |= 1u << static_cast<unsigned>(key);
   all_states_ = states_ == "all";
   dense_ = options.interval_ns == 0;
   if (options.callchain >= CallchainMode::user) dense_ = false;
   for (const ReportKey key : by_)
     dense_ = dense_ && (key == ReportKey::cause || key == ReportKey::stack ||
                         key == ReportKey::syscall || key == ReportKey::class_);
-}
-
-bool CausesReport::needs_key(ReportKey key) const {
-  return std::find(by_.begin(), by_.end(), key) != by_.end();
 }
 
 DecodeNeeds CausesReport::needs() const {
@@ -108,6 +108,7 @@ DecodeNeeds CausesReport::needs() const {
 void CausesReport::begin_recording(const RecordingContext& context) {
   TaskAnalysis::begin_recording(context);
   dense_index_.clear();
+  dense_runnable_.fill(kNoSums);
   index_.clear();
   keys_.clear();
   sums_.clear();
@@ -121,34 +122,37 @@ bool CausesReport::keeps_state(const Interval& interval) const {
 
 RowStats& CausesReport::sums_of(const RawKey& key) {
   const auto [found, is_new] = index_.emplace(key, static_cast<uint32_t>(sums_.size()));
-  if (is_new) {
-    keys_.push_back(key);
-    sums_.emplace_back();
-  }
+  if (is_new) new_sums(key);
   return sums_[found->second];
+}
+
+uint32_t CausesReport::new_sums(const RawKey& key) {
+  keys_.push_back(key);
+  sums_.emplace_back();
+  return static_cast<uint32_t>(sums_.size() - 1);
 }
 
 RowStats& CausesReport::sums_of(const Interval& interval, TaskKind kind) {
   const bool sleep = interval.kind != IntervalKind::runnable;
-  const bool by_chain_alone = dense_ && sleep && !interval.began_before &&
-                              interval.stack.valid() && kind != TaskKind::unknown;
-  if (by_chain_alone) {
-    const size_t index = interval.stack.value;
-    if (index >= dense_index_.size())
-      dense_index_.resize(index + index / 2 + 64, {UINT32_MAX, UINT32_MAX, UINT32_MAX});
-    uint32_t& slot = dense_index_[index][static_cast<size_t>(kind)];
-    if (slot == UINT32_MAX) {
-      slot = static_cast<uint32_t>(sums_.size());
-      RawKey key;
-      key.stack = interval.stack;
-      key.owner = kind;
-      keys_.push_back(key);
-      sums_.emplace_back();
-    }
-    return sums_[slot];
-  }
   RawKey key;
   key.owner = kind;
+  if (dense_ && kind != TaskKind::unknown && !(sleep && interval.began_before)) {
+    OwnerIndex* slots = nullptr;
+    if (!sleep) {
+      key.what = interval.preempted ? kPreempted : kWoken;
+      slots = &dense_runnable_[interval.preempted ? 1 : 0];
+    } else if (interval.stack.valid()) {
+      key.stack = interval.stack;
+      const size_t index = interval.stack.value;
+      if (index >= dense_index_.size()) dense_index_.resize(index + index / 2 + 64, kNoSums);
+      slots = &dense_index_[index];
+    }
+    if (slots != nullptr) {
+      uint32_t& slot = (*slots)[static_cast<size_t>(kind)];
+      if (slot == UINT32_MAX) slot = new_sums(key);
+      return sums_[slot];
+    }
+  }
   if (sleep) {
     key.what = interval.began_before ? kAsleepBefore : kSleep;
     key.stack = interval.stack;
@@ -164,10 +168,11 @@ RowStats& CausesReport::sums_of(const Interval& interval, TaskKind kind) {
   if (needs_key(ReportKey::waker) && sleep) {
     key.waker = interval.waker;
     key.waker_stack = interval.waker_stack;
+    key.open = interval.open;
   }
   if (options().interval_ns != 0)
-    key.part = static_cast<uint32_t>((interval.end_ns - recording().start_ns) /
-                                     options().interval_ns);
+    key.part =
+        static_cast<uint32_t>((interval.end_ns - recording().start_ns) / options().interval_ns);
   return sums_of(key);
 }
 
@@ -175,9 +180,8 @@ void CausesReport::on_interval(const Interval& interval) {
   // latencytop counts a sleep in the window in which its wakeup falls, in full.
   const bool exact = recording().present[static_cast<size_t>(K::sched_stat_sleep)] ||
                      recording().present[static_cast<size_t>(K::sched_stat_blocked)];
-  if (options().latencytop && !exact && interval.kind == IntervalKind::sleeping &&
-      !interval.open && recording().window.contains(interval.end_ns) &&
-      keeps_thread(threads()[interval.thread])) {
+  if (options().latencytop && !exact && interval.kind == IntervalKind::sleeping && !interval.open &&
+      recording().window.contains(interval.end_ns) && keeps_thread(threads()[interval.thread])) {
     const bool uninterruptible = interval.state == 'D' || interval.state == 'I';
     if (uninterruptible || interval.state == 'S')
       latencytop_.add(interval.thread, interval.stack, !uninterruptible, interval.length_ns());
@@ -217,10 +221,10 @@ std::vector<std::string> CausesReport::waker_cells(const RawKey& key) {
     functions.push_back(recording().symbols.kernel_function(chain[i], i != 0));
   if (const auto source = causes().groups().interrupt_source(functions))
     return {"[" + std::string(*source) + "]"};
-  if (!key.waker.valid()) return {"[interrupt or idle CPU]"};
+  if (!key.waker.valid()) return {key.open ? "[not woken yet]" : "[unknown]"};
   const Thread& thread = threads()[key.waker];
-  return {std::string(strings().view(thread.comm)),
-          std::to_string(thread.pid), std::to_string(thread.tid)};
+  return {std::string(strings().view(thread.comm)), std::to_string(thread.pid),
+          std::to_string(thread.tid)};
 }
 
 void CausesReport::take_record(const Event& event) {
@@ -255,7 +259,9 @@ void CausesReport::fold_key_cells(const RawKey& key, CauseId cause_id,
         add(row.runnable ? cause.sentence : join(named.frames, " <- "));
         break;
       case ReportKey::syscall:
-        add(row.runnable ? Cell(cause.sentence) : Cell(std::string(named.syscall)));
+        add(row.runnable            ? Cell(cause.sentence)
+            : named.syscall.empty() ? Cell("[no system call]")
+                                    : Cell(std::string(named.syscall)));
         break;
       case ReportKey::process: {
         const Thread& thread = threads()[key.thread];
@@ -277,8 +283,8 @@ void CausesReport::fold_key_cells(const RawKey& key, CauseId cause_id,
         add(cgroup_path(key.cgroup));
         break;
       case ReportKey::waker: {
-        const auto cells = row.runnable ? std::vector<std::string>{cause.sentence}
-                                        : waker_cells(key);
+        const auto cells =
+            row.runnable ? std::vector<std::string>{cause.sentence} : waker_cells(key);
         add(cells[0]);
         add(cells.size() > 1 ? Cell(std::stoull(cells[1])) : Cell());
         add(cells.size() > 2 ? Cell(std::stoull(cells[2])) : Cell());
@@ -295,8 +301,7 @@ void CausesReport::fold_key_cells(const RawKey& key, CauseId cause_id,
 }
 
 // Kernel frames, then the user frames that called them.
-std::vector<std::string> CausesReport::chain_of(const RawKey& key,
-                                                const StackNames::Named& named) {
+std::vector<std::string> CausesReport::chain_of(const RawKey& key, const StackNames::Named& named) {
   std::vector<std::string> frames;
   if (options().callchain != CallchainMode::user) frames = named.frames;
   if (!key.user_stack.valid()) return frames;
@@ -306,15 +311,15 @@ std::vector<std::string> CausesReport::chain_of(const RawKey& key,
 }
 
 void CausesReport::fold_sums(const RawKey& key, const RowStats& stats) {
-  const bool kernel = key.owner == TaskKind::unknown ? is_kernel_thread(key.thread)
-                                                     : key.owner == TaskKind::kernel;
+  const bool kernel =
+      key.owner == TaskKind::unknown ? is_kernel_thread(key.thread) : key.owner == TaskKind::kernel;
   if (kernel && !options().kernel_threads) return;
   static const StackNames::Named kNoNames{};
   FoldedRow row;
   row.runnable = key.what == kWoken || key.what == kPreempted;
   const StackNames::Named& named =
       row.runnable || key.what == kAsleepBefore ? kNoNames : recording().names.of(key.stack);
-  const CauseId cause = row.runnable                 ? CauseTable::kCpuWait
+  const CauseId cause = row.runnable                ? CauseTable::kCpuWait
                         : key.what == kAsleepBefore ? CauseTable::kAsleepBefore
                                                     : named.cause;
   row.part = key.part;
@@ -375,8 +380,8 @@ void CausesReport::add_vs_latencytop(const LatencytopTables::Hidden& hidden) {
                                    " sleeps: " + what);
   };
   report_.footer_notes.push_back("latencytop would have shown " + format_duration(hidden.kept_ns) +
-                                 " in " + std::to_string(hidden.kept) +
-                                 " sleeps, as " + std::to_string(hidden.kept_units) +
+                                 " in " + std::to_string(hidden.kept) + " sleeps, as " +
+                                 std::to_string(hidden.kept_units) +
                                  " units of 1024 ns; its rules hide");
   line("interruptible and longer than 5.12 ms", hidden.over_5ms, hidden.over_5ms_ns);
   line("of kernel threads and of tasks that exit", hidden.no_mm, hidden.no_mm_ns);

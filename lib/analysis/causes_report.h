@@ -64,8 +64,9 @@ class CausesReport final : public TaskAnalysis {
     uint32_t part = 0;  // of the recording, with --interval
     uint64_t cgroup = 0;
     TaskKind owner = TaskKind::unknown;
-    uint8_t what = 0;   // Wait
+    uint8_t what = 0;  // Wait
     uint8_t state = 0;
+    bool open = false;  // only where the waker is told apart
     friend bool operator==(const RawKey&, const RawKey&) = default;
   };
   struct RawKeyHash {
@@ -89,7 +90,7 @@ class CausesReport final : public TaskAnalysis {
     std::map<std::vector<std::string>, StackShare> stacks;
   };
 
-  bool needs_key(ReportKey key) const;
+  bool needs_key(ReportKey key) const { return (by_mask_ >> static_cast<unsigned>(key)) & 1; }
   bool wants_user_chains() const { return options().callchain >= CallchainMode::user; }
   std::vector<std::string> chain_of(const RawKey& key, const StackNames::Named& named);
   RowStats& sums_of(const Interval& interval, TaskKind kind);
@@ -99,6 +100,7 @@ class CausesReport final : public TaskAnalysis {
   void fold_key_cells(const RawKey& key, CauseId cause, const StackNames::Named& named,
                       FoldedRow& row, std::string& text);
   Table make_table();
+  std::vector<std::string> section_titles() const;
   Row make_row(const FoldedRow& row, uint64_t all_ns);
   std::vector<Column> columns() const;
   std::vector<std::string> waker_cells(const RawKey& key);
@@ -106,10 +108,14 @@ class CausesReport final : public TaskAnalysis {
   void add_vs_latencytop(const LatencytopTables::Hidden& hidden);
 
   std::vector<ReportKey> by_;
-  bool dense_ = false;  // rows need nothing but the chain: sums_ is indexed by it
+  uint32_t by_mask_ = 0;  // bit set: ReportKey
+  bool dense_ = false;    // rows need nothing but the chain: sums_ is indexed by it
   bool all_states_ = false;
   std::string states_;
-  std::vector<std::array<uint32_t, 3>> dense_index_;  // by StackId, then owner; into sums_
+  using OwnerIndex = std::array<uint32_t, 3>;  // by TaskKind; into sums_
+  uint32_t new_sums(const RawKey& key);
+  std::vector<OwnerIndex> dense_index_;       // by StackId
+  std::array<OwnerIndex, 2> dense_runnable_;  // woken, preempted
   std::unordered_map<RawKey, uint32_t, RawKeyHash> index_;
   std::vector<RawKey> keys_;
   std::vector<RowStats> sums_;

@@ -14,6 +14,10 @@ Column column(const char* name, const char* title, CellKind kind, bool in_text =
   return Column{name, title, kind, in_text, key};
 }
 
+std::string times(uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " time" : " times");
+}
+
 Cell percentile(const RowStats& stats, double percent) {
   return stats.histogram.count() == 0 ? Cell() : Cell(stats.histogram.percentile(percent));
 }
@@ -67,8 +71,8 @@ std::vector<Column> CausesReport::columns() const {
     }
   }
   const bool by_state = needs_key(ReportKey::state);
-  columns.push_back(column("state", "State", CellKind::text,
-                           by_state || !needs_key(ReportKey::cause), by_state));
+  columns.push_back(
+      column("state", "State", CellKind::text, by_state || !needs_key(ReportKey::cause), by_state));
   columns.push_back(column("count", "Count", CellKind::count));
   columns.push_back(column("total_ns", "Total", CellKind::duration_ns));
   columns.push_back(column("percent", "%", CellKind::percent));
@@ -99,7 +103,8 @@ Row CausesReport::make_row(const FoldedRow& folded, uint64_t all_ns) {
   const RowStats& stats = folded.stats;
   Row row;
   if (options().interval_ns != 0)
-    row.cells.emplace_back(folded.part * options().interval_ns + report_.recordings[0].start_ns.value_or(0));
+    row.cells.emplace_back(folded.part * options().interval_ns +
+                           report_.recordings[0].start_ns.value_or(0));
   const bool by_class_twice = needs_key(ReportKey::cause);
   size_t cell = 0;
   for (const ReportKey by : by_) {
@@ -131,22 +136,39 @@ Row CausesReport::make_row(const FoldedRow& folded, uint64_t all_ns) {
   row.cells.emplace_back(uint64_t{folded.idle});
   row.cells.push_back(folded.runnable ? Cell(folded.after_wakeup_ns) : Cell());
   row.cells.push_back(folded.runnable ? Cell(folded.preempted_ns) : Cell());
-  row.section = folded.idle ? 1 : 0;
+  row.section = folded.part * 2 + (folded.idle ? 1 : 0);
+  // The wait for a CPU is no cause: its one row is always shown.
+  row.pinned = folded.runnable && by_.size() == 1 && needs_key(ReportKey::cause);
   for (const auto& [frames, share] : folded.stacks) {
     row.stacks.push_back(share);
     row.stacks.back().frames = frames;
     if (frames.size() > options().max_stack) row.stacks.back().frames.resize(options().max_stack);
   }
-  std::stable_sort(row.stacks.begin(), row.stacks.end(), [](const auto& a, const auto& b) {
-    return a.total_ns > b.total_ns;
-  });
+  std::stable_sort(row.stacks.begin(), row.stacks.end(),
+                   [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
   return row;
+}
+
+// With --interval each part of the recording has its own two sections.
+std::vector<std::string> CausesReport::section_titles() const {
+  constexpr const char* kIdle = "Waiting for work, or by own wish";
+  if (options().interval_ns == 0) return {"", kIdle};
+  uint32_t parts = 0;
+  for (const FoldedRow& row : folded_) parts = std::max(parts, row.part + 1);
+  const uint64_t start_ns = report_.recordings[0].start_ns.value_or(0);
+  std::vector<std::string> titles;
+  for (uint64_t part = 0; part < parts; ++part) {
+    const std::string from = format_timestamp(start_ns + part * options().interval_ns);
+    titles.push_back("From " + from + " s");
+    titles.push_back("From " + from + " s: " + kIdle);
+  }
+  return titles;
 }
 
 Table CausesReport::make_table() {
   Table table;
   table.columns = columns();
-  table.sections = {"", "Waiting for work, or by own wish"};
+  table.sections = section_titles();
   table.with_stacks = options().stacks;
   uint64_t all_ns = 0;
   for (const FoldedRow& row : folded_) all_ns += row.stats.total_ns;
@@ -154,7 +176,6 @@ Table CausesReport::make_table() {
     if (row.stats.count != 0 || row.stats.hidden_ns != 0)
       table.rows.push_back(make_row(row, all_ns));
   order_rows(table, options().sort, SortDefault{.open_first = true});
-  limit_rows(table, options().limit, "state", "R");
   show_fields(table, options().fields);
   return table;
 }
@@ -163,13 +184,14 @@ Report CausesReport::make_report() {
   report_.schema = "perf-latency.report.v1";
   report_.title = "Why tasks slept";
   for (const FoldedRow& row : folded_) {
-    if (!row.runnable || row.stats.count == 0 || !needs_key(ReportKey::cause) || by_.size() != 1)
+    if (!row.runnable || row.stats.count == 0 || !needs_key(ReportKey::cause) || by_.size() != 1 ||
+        options().interval_ns != 0)
       continue;
-    report_.footer_notes.insert(
-        report_.footer_notes.begin(),
-        "Waiting for a CPU: " + std::to_string(row.after_wakeup) + " times after a wakeup, " +
-            format_duration(row.after_wakeup_ns) + "; " + std::to_string(row.preempted) +
-            " times preempted, " + format_duration(row.preempted_ns));
+    report_.footer_notes.insert(report_.footer_notes.begin(),
+                                "Waiting for a CPU: " + times(row.after_wakeup) +
+                                    " after a wakeup, " + format_duration(row.after_wakeup_ns) +
+                                    "; " + times(row.preempted) + " preempted, " +
+                                    format_duration(row.preempted_ns));
   }
   report_.tables.push_back(make_table());
   if (report_.totals && !options().kernel_threads &&

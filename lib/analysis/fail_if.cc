@@ -97,8 +97,8 @@ bool FailCondition::selects(const Table& table, const Row& row) const {
   if (value_ == "*") return true;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const Column& column = table.columns[i];
-    const bool named = !column_.empty() && (column.name == column_ ||
-                                            column.name.ends_with("." + column_));
+    const bool named =
+        !column_.empty() && (column.name == column_ || column.name.ends_with("." + column_));
     if (!(column_.empty() ? column.key || column.name == "class" : named)) continue;
     if (cell_text(row.cells[i]) == value_) return true;
   }
@@ -117,8 +117,8 @@ Result<std::optional<std::string>> FailCondition::first_match(const Table& table
     std::string name;
     for (size_t i = 0; i < table.columns.size() && name.empty(); ++i)
       if (table.columns[i].key) name = cell_text(row.cells[i]);
-    const std::string shown = duration ? format_duration(static_cast<uint64_t>(*value))
-                                       : cell_text(row.cells[*column]);
+    const std::string shown =
+        duration ? format_duration(static_cast<uint64_t>(*value)) : cell_text(row.cells[*column]);
     return std::optional(name + ": " + measure_ + " is " + shown);
   }
   return std::optional<std::string>();

@@ -25,8 +25,7 @@ std::vector<std::pair<std::string, Cell>> record_counts(const RecordCounts& coun
   for (uint32_t type = 0; type <= RecordCounts::kTypes; ++type) {
     if (counts[type] == 0) continue;
     const char* name = record_type_name(type);
-    const std::string number =
-        type == RecordCounts::kTypes ? "other" : std::to_string(type);
+    const std::string number = type == RecordCounts::kTypes ? "other" : std::to_string(type);
     records.emplace_back(name != nullptr ? name : number, Cell(counts[type]));
   }
   return records;
@@ -84,7 +83,8 @@ Report make_info_report(const SessionResult& result, const Diagnostics& diagnost
   text("perf_version", "Written by perf", metadata.perf_version);
   report.facts.push_back(
       {"records", "Records", CellKind::count, record_counts(result.counts.records)});
-  report.facts.push_back({"features", "Features", CellKind::text, feature_names(metadata.features)});
+  report.facts.push_back(
+      {"features", "Features", CellKind::text, feature_names(metadata.features)});
   number("undecodable", "Undecodable samples", diagnostics.count(Diag::undecodable_sample));
   number("unknown_id", "Samples of undeclared events", diagnostics.count(Diag::unknown_id));
   std::vector<std::pair<std::string, Cell>> reports;

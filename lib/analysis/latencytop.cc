@@ -169,8 +169,8 @@ LatencytopTables::Hidden LatencytopTables::hidden(StackNames& names) const {
     hidden.no_mm += sum.count;
     hidden.no_mm_ns += sum.ns;
   }
-  for (const Record& record : fill(global_, names, kGlobalRecords, true, hidden.table_full,
-                                   hidden.table_full_ns)) {
+  for (const Record& record :
+       fill(global_, names, kGlobalRecords, true, hidden.table_full, hidden.table_full_ns)) {
     hidden.kept += record.sum.count;
     hidden.kept_ns += record.sum.ns;
     hidden.kept_units += record.sum.units;

@@ -83,19 +83,13 @@ void order_rows(Table& table, const std::vector<SortKey>& keys, const SortDefaul
   });
 }
 
-void limit_rows(Table& table, uint64_t limit, std::string_view always_column,
-                std::string_view always_value) {
+void limit_rows(Table& table, uint64_t limit) {
   if (limit == 0 || table.rows.size() <= limit) return;
   const size_t total = table.column("total_ns");
-  const size_t always = table.column(always_column);
   std::vector<Row> kept;
+  uint64_t counted = 0;
   for (Row& row : table.rows) {
-    bool stays = kept.size() < limit;
-    if (always < table.columns.size()) {
-      const auto* text = std::get_if<std::string>(&row.cells[always]);
-      stays = stays || (text != nullptr && *text == always_value);
-    }
-    if (stays) {
+    if (row.pinned || counted++ < limit) {
       kept.push_back(std::move(row));
       continue;
     }

@@ -21,10 +21,9 @@ struct SortDefault {
 // Sorts by `keys`, or by the default when there are none; ties by the row's key cells, ascending.
 void order_rows(Table& table, const std::vector<SortKey>& keys, const SortDefault& otherwise);
 
-// Keeps the first `limit` rows (0: all) and adds up the others in table.left_out. Rows whose
-// `always_column` is `always_value` stay.
-void limit_rows(Table& table, uint64_t limit, std::string_view always_column = {},
-                std::string_view always_value = {});
+// Keeps the first `limit` rows (0: all) and those that are pinned, and adds up the others in
+// table.left_out.
+void limit_rows(Table& table, uint64_t limit);
 
 // --fields: exactly these columns in text, in the table's order. No fields: leaves all as it is.
 void show_fields(Table& table, const std::vector<std::string>& fields);

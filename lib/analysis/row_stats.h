@@ -48,11 +48,10 @@ struct RowStats {
   void merge(const RowStats& other) {
     count += other.count;
     total_ns += other.total_ns;
-    if (other.count != 0 &&
-        (max_tid == -1 || other.max_ns > max_ns ||
-         (other.max_ns == max_ns && (other.max_start_ns < max_start_ns ||
-                                     (other.max_start_ns == max_start_ns &&
-                                      other.max_tid < max_tid))))) {
+    if (other.count != 0 && (max_tid == -1 || other.max_ns > max_ns ||
+                             (other.max_ns == max_ns &&
+                              (other.max_start_ns < max_start_ns ||
+                               (other.max_start_ns == max_start_ns && other.max_tid < max_tid))))) {
       max_ns = other.max_ns;
       max_start_ns = other.max_start_ns;
       max_tid = other.max_tid;
@@ -67,8 +66,10 @@ struct RowStats {
   }
 
   void add_state(uint8_t letter) {
-    if (letter >= '?' && letter <= '^') states |= 1u << (letter - '?');
-    else if (letter >= 'a' && letter <= 'z') small_states |= 1u << (letter - 'a');
+    if (letter >= '?' && letter <= '^')
+      states |= 1u << (letter - '?');
+    else if (letter >= 'a' && letter <= 'z')
+      small_states |= 1u << (letter - 'a');
   }
   uint32_t small_states = 0;  // t, x
 };

@@ -26,6 +26,8 @@ double seconds_since(Clock::time_point start) {
 // More threads than this only wait for the one that runs the model.
 constexpr unsigned kMaxUsefulThreads = 4;
 constexpr size_t kBatchesInFlightPerThread = 8;
+// A sched_switch with a call chain is longer, a wakeup of our own recorder is not.
+constexpr size_t kBytesPerEvent = 96;
 
 struct DecodedBatch {
   std::vector<Event> events;
@@ -44,7 +46,7 @@ class Session {
         pools_(pools),
         diagnostics_(diagnostics),
         sorter_([this](const Event* const* events, size_t count) { hand_on(events, count); },
-                diagnostics) {}
+                diagnostics, buffers_) {}
 
   void run();
 
@@ -77,6 +79,7 @@ class Session {
   Analysis& analysis_;
   DecodePools& pools_;
   Diagnostics& diagnostics_;
+  EventBuffers buffers_;
   EventSorter sorter_;
   std::vector<std::unique_ptr<Worker>> workers_;
   StageTimes times_;
@@ -114,8 +117,7 @@ void Session::update_plan() {
     data = parse_tracing_data(metadata.tracing_data);
     if (!data) plan_diagnostics_.add_detail(Diag::no_formats, data.error().what, 0);
   }
-  plan_ = DecodePlan::make(metadata, data ? &*data : nullptr, analysis_.needs(),
-                           plan_diagnostics_);
+  plan_ = DecodePlan::make(metadata, data ? &*data : nullptr, analysis_.needs(), plan_diagnostics_);
 }
 
 bool Session::take_and_decode(Worker& worker) {
@@ -141,6 +143,8 @@ bool Session::take_and_decode(Worker& worker) {
   const auto start = Clock::now();
   DecodedBatch decoded;
   decoded.ends_round = batch.ends_round;
+  decoded.events = buffers_.get();
+  decoded.events.reserve(batch.bytes.size() / kBytesPerEvent);
   worker.decoder.decode(batch, *plan, decoded.events);
   decoded.plan = std::move(plan);
   decoded.first_time_ns = worker.decoder.counts().first_time_ns;
@@ -239,12 +243,10 @@ void Session::run() {
   const auto start = Clock::now();
   update_plan();
   unsigned jobs = options_.jobs;
-  if (jobs == 0)
-    jobs = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxUsefulThreads);
+  if (jobs == 0) jobs = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxUsefulThreads);
   for (unsigned i = 0; i < jobs; ++i) workers_.push_back(std::make_unique<Worker>(pools_));
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i < jobs; ++i)
-    threads.emplace_back([this, i] { work(*workers_[i]); });
+  for (unsigned i = 1; i < jobs; ++i) threads.emplace_back([this, i] { work(*workers_[i]); });
   work(*workers_[0]);
   for (std::thread& thread : threads) thread.join();
   while (hand_on_ready()) {

@@ -41,7 +41,6 @@ struct SessionResult {
 
 // Diagnostics of reader, decoders and sorter are added to `diagnostics`.
 Result<SessionResult> run_session(const std::string& path, const SessionOptions& options,
-                                  Analysis& analysis, DecodePools& pools,
-                                  Diagnostics& diagnostics);
+                                  Analysis& analysis, DecodePools& pools, Diagnostics& diagnostics);
 
 }  // namespace perf_latency

@@ -21,7 +21,7 @@ class StackNames {
   struct Named {
     std::vector<std::string> frames;  // as printed, innermost first
     CauseId cause;
-    bool user_entry = false;  // the chain enters the kernel from user mode
+    bool user_entry = false;   // the chain enters the kernel from user mode
     std::string_view syscall;  // "" when it is none
   };
 

@@ -35,8 +35,8 @@ DecodeNeeds TaskAnalysis::needs() const {
               K::record_lost, K::record_comm, K::record_fork, K::record_exit, K::record_mmap,
               K::record_ksymbol, K::record_cgroup, K::record_switch});
   needs.sleep_stacks = true;
-  needs.user_stacks = options_.callchain == CallchainMode::user ||
-                      options_.callchain == CallchainMode::both;
+  needs.user_stacks =
+      options_.callchain == CallchainMode::user || options_.callchain == CallchainMode::both;
   needs.user_maps = needs.user_stacks;
   return needs;
 }
@@ -108,17 +108,23 @@ void TaskAnalysis::announce_loss(uint64_t start_ns, uint64_t end_ns) {
 
 Result<void> TaskAnalysis::end_recording(const RecordingResult& result) {
   if (window_error_) return *window_error_;
-  if (recording_->model.switches() == 0 && !result.interrupted)
-    return make_error(no_sched_events(result));
+  if (const auto checked = check_events(result); !checked) return checked.error();
   if (!recording_->window.opened())
     return make_error("no task was renamed to '" + options_.time_comm->first + "' (--time-comm)");
   recording_->model.finish(result.info.end_ns.value_or(0));
   recording_->account.settle([this](ThreadId thread) { return is_kernel_thread(thread); });
   const bool runnable_known = recording_->task_events.any_wakeup();
-  if (!runnable_known) recording_->context.diagnostics.add(Diag::no_wakeup_events);
+  if (!runnable_known && recording_->model.switches() != 0)
+    recording_->context.diagnostics.add(Diag::no_wakeup_events);
   Totals totals = recording_->account.totals(options_.kernel_threads, runnable_known);
   totals.switches = recording_->switches;
   fold(result, totals);
+  return {};
+}
+
+Result<void> TaskAnalysis::check_events(const RecordingResult& result) const {
+  if (recording_->model.switches() == 0 && !result.interrupted)
+    return make_error(no_sched_events(result));
   return {};
 }
 

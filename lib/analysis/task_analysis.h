@@ -62,6 +62,9 @@ class TaskAnalysis : public Analysis, public IntervalSink {
   virtual void take(const Interval& interval, const TimeSpan& inside, TaskKind kind) = 0;
   // At the end of a recording, with all names at hand: `totals` are those of this recording.
   virtual void fold(const RecordingResult& result, const Totals& totals) = 0;
+  // Whether the recording has events that can answer; the error says what to record. The default asks
+  // for context switches.
+  virtual Result<void> check_events(const RecordingResult& result) const;
   // Events beyond the task model's, for lock and workqueue analyses.
   virtual void take_event(const Event&) {}
   virtual void take_record(const Event&) {}  // records that are no samples

@@ -30,8 +30,7 @@ Result<TimeSelection> parse_part(std::string_view text) {
     const auto width = parse_percent(text.substr(0, slash));
     const std::string_view number = text.substr(slash + 1);
     unsigned nth = 0;
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), nth);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), nth);
     if (!width || error != std::errc() || end != number.data() + number.size() || nth == 0 ||
         *width * (nth - 1) >= 1)
       return wrong();

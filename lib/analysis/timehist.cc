@@ -45,7 +45,8 @@ void Timehist::print(const Thread& thread, uint64_t time_ns, uint32_t cpu, const
     write_(
         "           time    cpu  task name                       wait time  sch delay   run time\n"
         "                        [tid/pid]                          (msec)     (msec)     (msec)\n"
-        "--------------- ------  ------------------------------  ---------  ---------  ---------\n");
+        "--------------- ------  ------------------------------  ---------  ---------  "
+        "---------\n");
   }
   line_.clear();
   char buffer[64];

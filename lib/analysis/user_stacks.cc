@@ -72,9 +72,8 @@ std::vector<std::string> UserStacks::name(const Chain& chain) {
   std::vector<std::string> names;
   for (const Place& place : chain.places) {
     const Frame& frame = place.mapped
-                             ? symbols_.symbolizer().frame({.at = place.at,
-                                                            .is_return_address =
-                                                                place.is_return_address})
+                             ? symbols_.symbolizer().frame(
+                                   {.at = place.at, .is_return_address = place.is_return_address})
                              : symbols_.symbolizer().frame_without_map();
     ++named_;
     for (const InlinedFrame& inlined : frame.inlined)
@@ -82,15 +81,16 @@ std::vector<std::string> UserStacks::name(const Chain& chain) {
     if (!frame.name.empty()) {
       std::string text(frame.name);
       if (!frame.source.file.empty())
-        text.append(" ").append(frame.source.file).append(":").append(
-            std::to_string(frame.source.line));
+        text.append(" ")
+            .append(frame.source.file)
+            .append(":")
+            .append(std::to_string(frame.source.line));
       names.push_back(std::move(text));
       continue;
     }
     ++unknown_;
     char offset[24];
-    std::snprintf(offset, sizeof offset, "+0x%llx",
-                  static_cast<unsigned long long>(frame.offset));
+    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(frame.offset));
     names.push_back(frame.module.empty() ? "[unknown]"
                                          : "[unknown] " + std::string(frame.module) + offset);
   }

@@ -31,7 +31,8 @@ class StackPool {
 
   std::span<const uint64_t> view(StackId id) const {
     if (id.value >= size()) return {};
-    const Entry& entry = chunks_[id.value / kChunk].load(std::memory_order_acquire)[id.value % kChunk];
+    const Entry& entry =
+        chunks_[id.value / kChunk].load(std::memory_order_acquire)[id.value % kChunk];
     return {entry.frames, entry.length};
   }
   uint32_t size() const { return next_.load(std::memory_order_acquire); }

@@ -49,8 +49,8 @@ Result<Number> parse_number(std::string_view text) {
 
 Result<uint64_t> scale(const Number& number, uint64_t unit_ns) {
   uint64_t ns = 0;
-  const auto part = static_cast<uint64_t>(static_cast<unsigned __int128>(number.billionths) *
-                                          unit_ns / kSecond);
+  const auto part =
+      static_cast<uint64_t>(static_cast<unsigned __int128>(number.billionths) * unit_ns / kSecond);
   if (__builtin_mul_overflow(number.whole, unit_ns, &ns) || __builtin_add_overflow(ns, part, &ns))
     return make_error("the number is too large");
   return ns;

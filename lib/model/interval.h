@@ -18,22 +18,22 @@ enum class IntervalKind : uint8_t {
 
 struct Interval {
   IntervalKind kind = IntervalKind::running;
-  uint8_t state = 0;             // sleeping (and hidden behind a sleep): the letter
-  bool open = false;             // still going on when the recording ended
-  bool began_before = false;     // going on when the recording began
-  bool preempted = false;        // runnable: taken off the CPU; else after a wakeup
-  bool includes_waiting = false; // sleeping: the wait for a CPU is not known apart
-  bool uncertain = false;        // events were lost meanwhile; the next one fits all the same
-  uint32_t cpu = 0;              // sleeping, runnable: of the switch-out; running: where
+  uint8_t state = 0;              // sleeping (and hidden behind a sleep): the letter
+  bool open = false;              // still going on when the recording ended
+  bool began_before = false;      // going on when the recording began
+  bool preempted = false;         // runnable: taken off the CPU; else after a wakeup
+  bool includes_waiting = false;  // sleeping: the wait for a CPU is not known apart
+  bool uncertain = false;         // events were lost meanwhile; the next one fits all the same
+  uint32_t cpu = 0;               // sleeping, runnable: of the switch-out; running: where
   ThreadId thread;
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
-  StackId stack;                 // sleeping: kernel frames of the switch-out that began it
+  StackId stack;  // sleeping: kernel frames of the switch-out that began it
   StackId user_stack;
-  ThreadId waker;                // sleeping: who ended it; none: not known, or an idle CPU's interrupt
+  ThreadId waker;  // sleeping: who ended it; none: not known, or an idle CPU's interrupt
   StackId waker_stack;
-  ThreadId preempted_by;         // runnable, preempted: who got the CPU
-  uint64_t cgroup = 0;           // of the thread at its switch-out; 0: not known
+  ThreadId preempted_by;  // runnable, preempted: who got the CPU
+  uint64_t cgroup = 0;    // of the thread at its switch-out; 0: not known
 
   uint64_t length_ns() const { return end_ns - start_ns; }
 };

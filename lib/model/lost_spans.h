@@ -22,9 +22,9 @@ class LostSpans {
 
   // In any order.
   void add(uint64_t start_ns, uint64_t end_ns) {
-    const auto first = std::lower_bound(
-        spans_.begin(), spans_.end(), start_ns,
-        [](const Span& span, uint64_t time_ns) { return span.end_ns < time_ns; });
+    const auto first =
+        std::lower_bound(spans_.begin(), spans_.end(), start_ns,
+                         [](const Span& span, uint64_t time_ns) { return span.end_ns < time_ns; });
     auto last = first;
     for (; last != spans_.end() && last->start_ns <= end_ns; ++last) {
       start_ns = std::min(start_ns, last->start_ns);

@@ -10,8 +10,7 @@ namespace {
 using K = EventKind;
 
 bool is_off_cpu(TaskPhase phase) {
-  return phase == TaskPhase::sleeping || phase == TaskPhase::woken ||
-         phase == TaskPhase::preempted;
+  return phase == TaskPhase::sleeping || phase == TaskPhase::woken || phase == TaskPhase::preempted;
 }
 
 bool ends_life(uint8_t state) { return state == 'X' || state == 'Z' || state == 'x'; }
@@ -28,6 +27,7 @@ TaskModel::Cpu& TaskModel::cpu(uint32_t number) {
 }
 
 void TaskModel::handle(const Event& event) {
+  if (event.kind < K::record_lost && event.kind != K::sched_switch) observe_context(event);
   switch (event.kind) {
     case K::sched_switch:
       on_switch(event);
@@ -48,7 +48,8 @@ void TaskModel::handle(const Event& event) {
       on_exec(event);
       break;
     case K::sched_process_exit:
-      if (const ThreadId id = threads_.find(event.task.tid); id.valid()) threads_[id].exiting = true;
+      if (const ThreadId id = threads_.find(event.task.tid); id.valid())
+        threads_[id].exiting = true;
       break;
     case K::task_rename:
       on_rename(threads_.get(event.task.tid), event.task.comm, event.time_ns);
@@ -128,8 +129,11 @@ void TaskModel::on_switch(const Event& event) {
   ++switches_;
   const auto& change = event.sched_switch;
   Cpu& on = cpu(event.cpu);
-  if (on.current_tid != -1 && on.current_tid != change.prev_tid)
+  if (on.current_tid != -1 && on.current_tid != change.prev_tid) {
     diagnostics_.add(Diag::switch_chain_broken);
+    if (lost_.empty()) notice_hidden_idle(on, change.prev_tid);
+  }
+  if (change.prev_tid == 0) idle_seen_ = true;
   const ThreadId prev = enter(change.prev_tid, event.time_ns);
   const ThreadId next = enter(change.next_tid, event.time_ns);
   if (prev.valid()) {
@@ -172,7 +176,7 @@ void TaskModel::switch_out(ThreadId id, const Event& event, ThreadId next) {
   Thread& thread = threads_[id];
   const uint64_t time_ns = event.time_ns;
   if (thread.phase == TaskPhase::unseen) begin_unseen(thread, TaskPhase::running);
-  if (is_off_cpu(thread.phase)) infer_switch_in(id, event);
+  infer_running(id, time_ns, event.cpu);
   if (is_off_cpu(thread.phase))
     close_mismatch(id, time_ns);
   else
@@ -198,23 +202,55 @@ void TaskModel::switch_out(ThreadId id, const Event& event, ThreadId next) {
 }
 
 // Some switches are in no recording: those on a CPU whose events were not switched on yet, and on some
-// kernels those away from the idle task or from tasks that are hidden from perf. A thread that was
-// runnable and leaves a CPU which it was never seen to get must have got it in between: it is taken to
-// have got it as early as it can have, which on an idle CPU is what the scheduler does.
-void TaskModel::infer_switch_in(ThreadId id, const Event& event) {
+// kernels those away from the idle task or from tasks that are hidden from perf. A thread in whose
+// context something happens runs, whatever was seen of it before. If it was runnable, it is taken to
+// have got the CPU as early as it can have, which on an idle CPU is what the scheduler does. If it
+// slept, its waking was hidden too: an idle CPU runs what an interrupt wakes at once, so it slept until
+// it was seen.
+void TaskModel::infer_running(ThreadId id, uint64_t time_ns, uint32_t on_cpu) {
   Thread& thread = threads_[id];
-  if (lost_.first_overlap(thread.since_ns, event.time_ns)) return;
-  if (thread.phase == TaskPhase::sleeping) {
-    if (thread.waking_seen)
-      close(id, IntervalKind::sleeping, thread.waking_ns);
-    else if (!thread.early_waking)
-      return;
-    thread.phase = TaskPhase::woken;
+  if (!is_off_cpu(thread.phase) || lost_.first_overlap(thread.since_ns, time_ns)) return;
+  if (thread.phase == TaskPhase::sleeping && !thread.waking_seen && !thread.early_waking) {
+    if (!idle_is_hidden_) return;
+    close(id, IntervalKind::sleeping, time_ns);
+  } else {
+    if (thread.phase == TaskPhase::sleeping) {
+      if (thread.waking_seen) close(id, IntervalKind::sleeping, thread.waking_ns);
+      thread.phase = TaskPhase::woken;
+    }
+    const uint64_t from = std::max(thread.since_ns, cpu(on_cpu).last_switch_ns);
+    close(id, IntervalKind::runnable, std::min(from, time_ns));
   }
   diagnostics_.add(Diag::inferred_switch);
-  const uint64_t from = std::max(thread.since_ns, cpu(event.cpu).last_switch_ns);
-  close(id, IntervalKind::runnable, std::min(from, event.time_ns));
   thread.phase = TaskPhase::running;
+  thread.cpu = on_cpu;
+  thread.waking_seen = false;
+  thread.early_waking = false;
+}
+
+// An event in the context of a thread that is not known to run.
+void TaskModel::observe_context(const Event& event) {
+  if (event.tid == 0) {
+    idle_seen_ = true;
+    idle_is_hidden_ = false;
+    return;
+  }
+  Cpu& on = cpu(event.cpu);
+  if (on.current_tid == event.tid) return;
+  notice_hidden_idle(on, event.tid);
+  const ThreadId id = threads_.find(event.tid);
+  if (!id.valid()) return;
+  infer_running(id, event.time_ns, event.cpu);
+  on.current = id;
+  on.current_tid = event.tid;
+}
+
+// A CPU that went idle and then runs something without a switch in between: this kernel hides what
+// happens in the idle task from perf, wakeups by interrupts included.
+void TaskModel::notice_hidden_idle(const Cpu& on, int32_t tid) {
+  if (on.current_tid != 0 || tid == 0 || idle_seen_ || idle_is_hidden_) return;
+  idle_is_hidden_ = true;
+  diagnostics_.add(Diag::idle_hidden);
 }
 
 void TaskModel::switch_in(ThreadId id, uint64_t time_ns, uint32_t on_cpu) {
@@ -247,7 +283,7 @@ void TaskModel::switch_in(ThreadId id, uint64_t time_ns, uint32_t on_cpu) {
         diagnostics_.add(Diag::woken_before_switch);
         thread.phase = TaskPhase::woken;
         close(id, IntervalKind::runnable, time_ns);
-      } else if (!has_.any_wakeup()) {
+      } else if (!has_.any_wakeup() || idle_is_hidden_) {
         close(id, IntervalKind::sleeping, time_ns);
       } else {
         if (!lost_.first_overlap(thread.since_ns, time_ns))

@@ -12,7 +12,7 @@
 //   running    S,D,…: sleeping     (odd) mismatch   early waking, see below  tid moves
 //              R: preempted
 //              X,Z: dead
-//   sleeping   (odd) mismatch      early: waited    waking: remembered, or   -
+//   sleeping   see hidden idle     early: waited    waking: remembered, or   -
 //                                  from the out;    the end where the file
 //                                  waking seen:     has no wakeups;
 //                                  from there;      wakeup: the end
@@ -21,6 +21,9 @@
 //   preempted
 //   dead       new life: ran       new life         new life                 new life
 //
+// Hidden idle: some kernels keep what happens in the idle task from perf, wakeups by interrupts and the
+// switch to the woken task included (seen on 6.18). Then a sleep without a waking lasts until the thread
+// is seen again, and includes its wait for a CPU.
 // Mismatch: when events were lost meanwhile, the phase's interval ends where the loss began and the
 // rest is hidden; when nothing was lost the whole is unknown.
 // Early waking: a waker may run between the sleeper's decision to sleep and its switch-out. Unless a
@@ -48,7 +51,8 @@ struct TaskEvents {
 
 class TaskModel {
  public:
-  TaskModel(IntervalSink& sink, Diagnostics& diagnostics) : sink_(sink), diagnostics_(diagnostics) {}
+  TaskModel(IntervalSink& sink, Diagnostics& diagnostics)
+      : sink_(sink), diagnostics_(diagnostics) {}
 
   // Before the first event, and again when a pipe brings further events.
   void set_events(const TaskEvents& events) { has_ = events; }
@@ -83,7 +87,9 @@ class TaskModel {
   void on_switch(const Event& event);
   void on_switch_record(const Event& event);
   void switch_out(ThreadId id, const Event& event, ThreadId next);
-  void infer_switch_in(ThreadId id, const Event& event);
+  void infer_running(ThreadId id, uint64_t time_ns, uint32_t on_cpu);
+  void observe_context(const Event& event);
+  void notice_hidden_idle(const Cpu& on, int32_t tid);
   void switch_in(ThreadId id, uint64_t time_ns, uint32_t cpu);
   void on_wake(const Event& event, WakeKind kind);
   void wake_sleeper(Thread& thread, ThreadId id, const Event& event, WakeKind kind);
@@ -112,6 +118,8 @@ class TaskModel {
   std::vector<Cpu> cpus_;
   uint64_t start_ns_ = 0;
   uint64_t switches_ = 0;
+  bool idle_seen_ = false;       // something happened in the idle task: it is not hidden
+  bool idle_is_hidden_ = false;
 };
 
 }  // namespace perf_latency

@@ -22,8 +22,7 @@ ThreadId ThreadTable::find(int32_t tid) const {
   const auto number = static_cast<uint32_t>(tid);
   const uint32_t page = number >> kPageBits;
   if (page < kPages)
-    return pages_[page] == nullptr ? ThreadId{}
-                                   : pages_[page][number & ((1u << kPageBits) - 1)];
+    return pages_[page] == nullptr ? ThreadId{} : pages_[page][number & ((1u << kPageBits) - 1)];
   const auto found = others_.find(tid);
   return found == others_.end() ? ThreadId{} : found->second;
 }

@@ -18,8 +18,8 @@ namespace perf_latency {
 
 // What a thread is doing, as far as its own events tell.
 enum class TaskPhase : uint8_t {
-  unseen,     // known from a table of the recording only; lives since before it
-  unborn,     // forked, not yet woken for the first time
+  unseen,  // known from a table of the recording only; lives since before it
+  unborn,  // forked, not yet woken for the first time
   running,
   sleeping,   // includes all states that are not runnable
   woken,      // waiting for a CPU after a wakeup
@@ -36,17 +36,17 @@ struct Thread {
   StringId comm = StringPool::kEmpty;
   TaskPhase phase = TaskPhase::unseen;
   TaskKind kind = TaskKind::unknown;
-  uint8_t state = 'S';           // letter of the last sleep
-  bool began_before = false;     // the current interval began before the recording
-  bool waking_seen = false;      // sleeping: a waking came (waking_ns), its wakeup not yet
-  bool early_waking = false;     // a waking came before the switch-out that it answers
+  uint8_t state = 'S';        // letter of the last sleep
+  bool began_before = false;  // the current interval began before the recording
+  bool waking_seen = false;   // sleeping: a waking came (waking_ns), its wakeup not yet
+  bool early_waking = false;  // a waking came before the switch-out that it answers
   bool exiting = false;
-  bool born_inside = false;      // forked during the recording
+  bool born_inside = false;  // forked during the recording
   int16_t prio = 0;
-  uint32_t cpu = 0;              // running: where; else where it was switched out
+  uint32_t cpu = 0;  // running: where; else where it was switched out
   uint64_t life_start_ns = 0;
-  uint64_t since_ns = 0;         // start of the current interval
-  StackId stack;                 // of the current or last sleep
+  uint64_t since_ns = 0;  // start of the current interval
+  StackId stack;          // of the current or last sleep
   StackId user_stack;
   uint64_t waking_ns = 0;
   ThreadId waker;
@@ -80,7 +80,8 @@ class ThreadTable {
 
  private:
   static constexpr uint32_t kPageBits = 12;
-  static constexpr uint32_t kPages = 1u << 10;  // tids up to PID_MAX_LIMIT (4 Mi), include/linux/threads.h
+  static constexpr uint32_t kPages =
+      1u << 10;  // tids up to PID_MAX_LIMIT (4 Mi), include/linux/threads.h
   using Page = std::unique_ptr<ThreadId[]>;
 
   ThreadId* slot(int32_t tid);

@@ -109,6 +109,8 @@ bool read_section(Feature feature, std::span<const std::byte> section, Metadata&
     return read_machine_state(cursor, metadata);
   switch (feature) {
     case Feature::tracing_data:
+      // A recording has one; a second would change the meaning of samples that were decoded.
+      if (!metadata.tracing_data.empty()) return false;
       metadata.tracing_data.assign(section.begin(), section.end());
       ++metadata.generation;
       return true;
@@ -154,6 +156,37 @@ bool read_section(Feature feature, std::span<const std::byte> section, Metadata&
 }
 
 }  // namespace
+
+bool feature_is_used(uint32_t bit) {
+  switch (static_cast<Feature>(bit)) {
+    case Feature::tracing_data:
+    case Feature::build_id:
+    case Feature::hostname:
+    case Feature::osrelease:
+    case Feature::version:
+    case Feature::arch:
+    case Feature::cpudesc:
+    case Feature::nrcpus:
+    case Feature::total_mem:
+    case Feature::cmdline:
+    case Feature::event_desc:
+    case Feature::sample_time:
+    case Feature::clockid:
+    case Feature::clock_data:
+    case Feature::compressed:
+      return true;
+    default:
+      return bit == kMachineStateBit;
+  }
+}
+
+bool Metadata::lacks_descriptions() const {
+  if (events.empty()) return true;
+  return tracing_data.empty() &&
+         std::any_of(events.begin(), events.end(), [](const EventDescription& event) {
+           return event.attr.type == kTypeTracepoint;
+         });
+}
 
 void Metadata::add_event(EventDescription event) {
   const auto index = static_cast<uint32_t>(events.size());

@@ -14,6 +14,9 @@ namespace perf_latency {
 void read_feature(uint32_t bit, std::span<const std::byte> section, Metadata& metadata,
                   Diagnostics& diagnostics);
 
+// False for features that this program has no use for: their sections need not even be read.
+bool feature_is_used(uint32_t bit);
+
 // A build-id record (in the BUILD_ID section, or HEADER_BUILD_ID in a pipe): the whole record.
 std::optional<BuildIdEntry> parse_build_id_record(std::span<const std::byte> record, bool swap);
 

@@ -16,6 +16,7 @@ constexpr std::string_view kMagic2Swapped = "2ELIFREP";
 constexpr std::string_view kMagic1 = "PERFFILE";
 constexpr size_t kOldHeaderBytes = 72;  // before the feature bitmap
 constexpr size_t kSectionBytes = 16;
+constexpr size_t kMaxEvents = 1u << 14;  // perf makes a few hundred; each one costs a plan
 
 FileSection read_section(ByteCursor& cursor) {
   FileSection section;
@@ -45,12 +46,16 @@ std::bitset<kFeatureBits> read_feature_bits(ByteCursor& cursor) {
   return features;
 }
 
-bool overflows(const FileSection& section) { return section.offset + section.size < section.offset; }
+bool overflows(const FileSection& section) {
+  return section.offset + section.size < section.offset;
+}
 
-// Reads the {offset, size} of an attr's ids and the ids themselves.
-bool read_ids(const FileSection& ids, uint64_t file_bytes, const ReadAt& read_at, bool swap,
+// Reads the {offset, size} of an attr's ids and the ids themselves. `budget` is how many bytes of ids
+// may still come: no file has more of them than it is long, unless sections lie on each other.
+bool read_ids(const FileSection& ids, uint64_t& budget, const ReadAt& read_at, bool swap,
               std::vector<uint64_t>& out) {
-  if (overflows(ids) || ids.offset + ids.size > file_bytes || ids.size % 8 != 0) return false;
+  if (overflows(ids) || ids.size > budget || ids.size % 8 != 0) return false;
+  budget -= ids.size;
   const std::vector<std::byte> bytes = read_at(ids.offset, ids.size);
   ByteCursor cursor(bytes, swap);
   while (cursor.left() >= 8) out.push_back(cursor.u64());
@@ -68,18 +73,26 @@ Result<void> read_attrs(const FileHeader& header, uint64_t file_bytes, const Rea
   if (overflows(attrs) || attrs.offset > file_bytes || attrs.size > file_bytes - attrs.offset)
     return make_error("the events are not inside the file", attrs.offset);
   const std::vector<std::byte> bytes = read_at(attrs.offset, attrs.size);
+  uint64_t ids_budget = file_bytes;
   for (uint64_t at = 0; bytes.size() - at >= entry; at += entry) {
+    if (metadata.events.size() == kMaxEvents)
+      return make_error("more events than any recorder can open", attrs.offset + at);
     const auto record = std::span(bytes).subspan(at, entry);
     const auto attr = parse_event_attr(record.first(entry - kSectionBytes), header.swapped);
     if (!attr) return make_error("an event's description cannot be read", attrs.offset + at);
     EventDescription event{*attr, {}, {}};
     ByteCursor tail(record.last(kSectionBytes), header.swapped);
-    if (!read_ids(read_section(tail), file_bytes, read_at, header.swapped, event.ids))
-      diagnostics.add_detail(Diag::bad_feature, "ids of event " +
-                                                    std::to_string(metadata.events.size()));
+    if (!read_ids(read_section(tail), ids_budget, read_at, header.swapped, event.ids))
+      diagnostics.add_detail(Diag::bad_feature,
+                             "ids of event " + std::to_string(metadata.events.size()));
     metadata.add_event(std::move(event));
   }
   return {};
+}
+
+std::string name_of(uint32_t bit) {
+  const char* name = feature_name(bit);
+  return name != nullptr ? name : std::to_string(bit);
 }
 
 void read_features(const FileHeader& header, uint64_t file_bytes, const ReadAt& read_at,
@@ -97,18 +110,41 @@ void read_features(const FileHeader& header, uint64_t file_bytes, const ReadAt& 
     ByteCursor cursor(entry, header.swapped);
     const FileSection section = read_section(cursor);
     if (overflows(section) || section.offset > file_bytes) {
-      const char* name = feature_name(bit);
-      diagnostics.add_detail(Diag::bad_feature, name != nullptr ? name : std::to_string(bit));
+      diagnostics.add_detail(Diag::bad_feature, name_of(bit));
       continue;
     }
-    const std::vector<std::byte> content =
-        read_at(section.offset, std::min(section.size, file_bytes - section.offset));
-    if (content.size() < section.size) {
+    if (section.size > file_bytes - section.offset) {
       metadata.complete = false;
-      diagnostics.add_detail(Diag::file_truncated, "a feature section");
+      diagnostics.add_detail(Diag::file_truncated, "the feature section " + name_of(bit));
     }
+    metadata.features.set(bit);
+    if (!feature_is_used(bit)) continue;
+    const std::vector<std::byte> content = read_at(section.offset, section.size);
     read_feature(bit, content, metadata, diagnostics);
   }
+}
+
+// What our recorder wrote before the data. Taken only when all of the table fits: in a file of perf
+// the events stand there, or nothing.
+void read_early_features(const FileHeader& header, const ReadAt& read_at, Metadata& metadata,
+                         Diagnostics& diagnostics) {
+  const uint64_t table_bytes = header.features.count() * kSectionBytes;
+  const uint64_t attrs_end = header.attrs.offset + header.attrs.size;
+  const uint64_t data_at = header.data.offset;
+  if (table_bytes == 0 || attrs_end > data_at || table_bytes > data_at - attrs_end) return;
+  const std::vector<std::byte> table = read_at(data_at - table_bytes, table_bytes);
+  std::vector<std::pair<uint32_t, FileSection>> sections;
+  ByteCursor cursor(table, header.swapped);
+  for (uint32_t bit = 0; bit < kFeatureBits; ++bit) {
+    if (!header.features[bit]) continue;
+    const FileSection section = read_section(cursor);
+    if (!cursor.ok() || section.offset < attrs_end || section.offset >= data_at ||
+        section.size > data_at - section.offset)
+      return;
+    sections.emplace_back(bit, section);
+  }
+  for (const auto& [bit, section] : sections)
+    read_feature(bit, read_at(section.offset, section.size), metadata, diagnostics);
 }
 
 }  // namespace
@@ -157,17 +193,17 @@ Result<void> read_file_metadata(FileHeader& header, uint64_t file_bytes, const R
   FileSection& data = header.data;
   if (overflows(data) || data.offset > file_bytes)
     return make_error("the data is not inside the file", 40);
-  if (data.size == 0) {
-    data.size = file_bytes - data.offset;
-    metadata.complete = false;
-    diagnostics.add(Diag::file_not_finished);
-  } else if (data.size > file_bytes - data.offset) {
-    data.size = file_bytes - data.offset;
-    metadata.complete = false;
-    diagnostics.add_detail(Diag::file_truncated, "the data");
-  } else {
+  if (data.size != 0 && data.size <= file_bytes - data.offset) {
     read_features(header, file_bytes, read_at, metadata, diagnostics);
+    return {};
   }
+  if (data.size == 0)
+    diagnostics.add(Diag::file_not_finished);
+  else
+    diagnostics.add_detail(Diag::file_truncated, "the data");
+  data.size = file_bytes - data.offset;
+  metadata.complete = false;
+  read_early_features(header, read_at, metadata, diagnostics);
   return {};
 }
 

@@ -2,7 +2,9 @@
 // The header of a perf.data file: magic, sections, attrs, feature table.
 //
 // Format: tools/perf/util/header.{h,c} (6.12): perf_file_header, perf_file_attr. The header of a
-// killed recorder (data size 0) has its feature bits set but no feature sections: they are ignored.
+// killed recorder (data size 0) has its feature bits set but no feature sections. Our own recorder
+// writes the sections that it knows at the start before the data, and a copy of their table that ends
+// where the data begins: what perf cannot tell of a killed recording, it can.
 #pragma once
 
 #include <functional>

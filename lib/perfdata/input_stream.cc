@@ -95,8 +95,7 @@ Result<std::unique_ptr<InputStream>> map_file(int fd, uint64_t offset, uint64_t 
   void* at = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, static_cast<off_t>(offset - shift));
   if (at == MAP_FAILED) return make_error(std::string("cannot map the file: ") + strerror(errno));
   ::madvise(at, bytes, MADV_SEQUENTIAL);
-  const std::shared_ptr<const void> mapping(
-      at, [bytes](void* mapped) { ::munmap(mapped, bytes); });
+  const std::shared_ptr<const void> mapping(at, [bytes](void* mapped) { ::munmap(mapped, bytes); });
   const std::span<const std::byte> span(static_cast<const std::byte*>(at) + shift, size);
   return std::unique_ptr<InputStream>(std::make_unique<MappedFile>(mapping, span, offset));
 }

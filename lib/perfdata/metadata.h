@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,7 @@ struct Metadata {
   bool complete = true;
   std::vector<EventDescription> events;
   std::unordered_map<uint64_t, uint32_t> event_of_id;  // sample id -> index into events
+  std::unordered_set<uint64_t> guest_ids;  // sample ids whose events are those of a virtual machine
   uint32_t generation = 0;
 
   std::bitset<kFeatureBits> features;
@@ -85,6 +87,10 @@ struct Metadata {
       if (known == key) return &value;
     return nullptr;
   }
+
+  // True while events are known that cannot be decoded, or no events at all: in a pipe what tells
+  // them may still come.
+  bool lacks_descriptions() const;
 
   void add_event(EventDescription event);
   // Sets the name of the event that has `id`; false when no event has it.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -45,6 +46,10 @@ class OpenFile {
  private:
   int fd_;
 };
+
+bool is_trusted(const struct stat& status) {
+  return status.st_uid == 0 || status.st_uid == ::geteuid();
+}
 
 // DIR/data.N, in the order of N; readdir gives them in any order.
 std::vector<std::string> data_streams(const std::string& path) {
@@ -89,8 +94,8 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& path, bool force
 
 void Reader::add_stream(std::unique_ptr<InputStream> input) {
   const auto number = static_cast<uint32_t>(streams_.size());
-  streams_.push_back(std::make_unique<RecordStream>(std::move(input), number, metadata_,
-                                                    diagnostics_, counts_));
+  streams_.push_back(
+      std::make_unique<RecordStream>(std::move(input), number, metadata_, diagnostics_, counts_));
 }
 
 Result<void> Reader::open_file(const std::string& path, bool force) {
@@ -99,8 +104,7 @@ Result<void> Reader::open_file(const std::string& path, bool force) {
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0) return make_error(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return open_pipe(file.release());
-  const uid_t user = ::geteuid();
-  if (!force && status.st_uid != 0 && status.st_uid != user)
+  if (!force && !is_trusted(status))
     return make_error("the file belongs to another user; -f reads it all the same");
 
   const auto file_bytes = static_cast<uint64_t>(status.st_size);
@@ -138,7 +142,7 @@ Result<void> Reader::open_pipe(int fd) {
         "a perf.data file cannot be read from a pipe: give its path, or record with -o -");
   metadata_.mode = RecordingMode::pipe;
   metadata_.swapped = header->swapped;
-  metadata_.big_endian = header->swapped;
+  metadata_.big_endian = header->swapped == (std::endian::native == std::endian::little);
   input->advance(kPipeHeaderBytes);
   add_stream(std::move(input));
   return {};
@@ -152,6 +156,9 @@ Result<void> Reader::open_directory(const std::string& path, bool force) {
     struct stat status {};
     if (file.fd() < 0 || ::fstat(file.fd(), &status) != 0)
       return make_error(name + ": " + std::strerror(errno));
+    if (!force && !is_trusted(status))
+      return make_error(name + " belongs to another user; -f reads it all the same");
+    if (!S_ISREG(status.st_mode)) return make_error(name + " is no regular file");
     const auto bytes = static_cast<uint64_t>(status.st_size);
     auto mapped = map_file(file.fd(), 0, bytes);
     if (!mapped) return mapped.error();
@@ -161,16 +168,42 @@ Result<void> Reader::open_directory(const std::string& path, bool force) {
   return {};
 }
 
-bool Reader::next(RecordBatch& batch) {
+bool Reader::next_of_streams(RecordBatch& batch) {
   while (current_ < streams_.size()) {
     RecordStream& stream = *streams_[current_];
     const uint64_t before = stream.input().position();
     const bool got = stream.next(batch);
     bytes_read_ += stream.input().position() - before;
-    if (got) return true;
+    if (got) {
+      // The rounds of one stream say nothing about the streams that are still to come.
+      if (streams_.size() > 1) batch.ends_round = false;
+      return true;
+    }
     ++current_;
   }
   return false;
+}
+
+// Pipes may describe their events after the first samples (perf inject does): what comes before is
+// held back, up to a limit, since it cannot be read a second time.
+void Reader::hold_until_described() {
+  hold_done_ = true;
+  if (metadata_.mode != RecordingMode::pipe) return;
+  RecordBatch batch;
+  uint64_t expanded_bytes = 0;
+  while (metadata_.lacks_descriptions() && bytes_read_ + expanded_bytes < kMaxHeldBytes &&
+         next_of_streams(batch)) {
+    expanded_bytes += batch.bytes.size();
+    held_.push_back(std::move(batch));
+  }
+}
+
+bool Reader::next(RecordBatch& batch) {
+  if (!hold_done_) hold_until_described();
+  if (held_.empty()) return next_of_streams(batch);
+  batch = std::move(held_.front());
+  held_.pop_front();
+  return true;
 }
 
 }  // namespace perf_latency

@@ -6,6 +6,7 @@
 // Not thread-safe: callers that decode in parallel take batches one at a time, under a lock.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,28 +32,32 @@ class Reader {
   // The next batch in file order; false at the end. Directories: one stream after the other.
   bool next(RecordBatch& batch);
 
-  // True when FINISHED_ROUND marks lead the order; otherwise a full sort is needed.
-  bool ordered_by_rounds() const { return streams_.size() <= 1; }
-
   // Of the input, for progress and statistics; 0 when the total is not known (a pipe).
   uint64_t total_bytes() const { return total_bytes_; }
   uint64_t bytes_read() const { return bytes_read_; }
 
   const Diagnostics& diagnostics() const { return diagnostics_; }
-  const RecordCounts& counts() const { return counts_; }  // of the records taken by the reader itself
+  // Of the records that the reader itself took.
+  const RecordCounts& counts() const { return counts_; }
 
  private:
+  static constexpr uint64_t kMaxHeldBytes = 64u << 20;
+
   Reader() = default;
   Result<void> open_file(const std::string& path, bool force);
   Result<void> open_directory(const std::string& path, bool force);
   Result<void> open_pipe(int fd);
   void add_stream(std::unique_ptr<InputStream> input);
+  bool next_of_streams(RecordBatch& batch);
+  void hold_until_described();
 
   Metadata metadata_;
   Diagnostics diagnostics_;
   RecordCounts counts_;
   std::vector<std::unique_ptr<RecordStream>> streams_;
   size_t current_ = 0;
+  std::deque<RecordBatch> held_;
+  bool hold_done_ = false;
   uint64_t total_bytes_ = 0;
   uint64_t bytes_read_ = 0;
 };

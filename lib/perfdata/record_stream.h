@@ -6,25 +6,21 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "base/diagnostics.h"
+#include "perfdata/expanded_records.h"
 #include "perfdata/input_stream.h"
 #include "perfdata/metadata.h"
 #include "perfdata/record_batch.h"
-#include "perfdata/zstd_stream.h"
 
 namespace perf_latency {
 
 class RecordStream {
  public:
-  // `metadata` and `diagnostics` outlive the stream.
+  // `metadata`, `diagnostics` and `counts` outlive the stream.
   RecordStream(std::unique_ptr<InputStream> input, uint32_t stream, Metadata& metadata,
-               Diagnostics& diagnostics, RecordCounts& counts)
-      : input_(std::move(input)),
-        stream_(stream),
-        metadata_(metadata),
-        diagnostics_(diagnostics),
-        counts_(counts) {}
+               Diagnostics& diagnostics, RecordCounts& counts);
 
   // The next batch, which may be empty but for ends_round. False at the end.
   bool next(RecordBatch& batch);
@@ -37,28 +33,34 @@ class RecordStream {
     uint16_t misc;
     uint32_t size;
   };
-  enum class Step { batch_goes_on, batch_ends, round_ends, input_ends };
+  enum class Step { goes_on, batch_is_ready, ended };
 
   Header load_header(const std::byte* at) const;
+  size_t kernel_records(std::span<const std::byte> window) const;
+  bool round_ends_at(std::span<const std::byte> window);
   bool whole_record_in_window(Header& header);
-  Step take_user_record(const Header& header);
-  Step expand(const Header& header);
+  Step take_plain(RecordBatch& batch);
+  Step take_user_record(const Header& header, RecordBatch& batch);
   bool take_expanded(RecordBatch& batch);
+  bool take_expanded_piece(RecordBatch& batch);
+  void expand(const Header& header);
+  std::span<const std::byte> compressed_payload(const Header& header) const;
   Step skip_payload(const Header& header, uint64_t payload_bytes);
   Step read_tracing_data(const Header& header);
+  void read_metadata_record(uint32_t type, std::span<const std::byte> record);
   void read_attr(std::span<const std::byte> record);
   void read_event_update(std::span<const std::byte> record);
   void read_header_feature(std::span<const std::byte> record);
+  void read_id_index(std::span<const std::byte> record);
   void stop_at_bad_record(const Header& header);
+  void note_cut(const std::string& where);
 
   std::unique_ptr<InputStream> input_;
   uint32_t stream_;
   Metadata& metadata_;
   Diagnostics& diagnostics_;
   RecordCounts& counts_;
-  ZstdStream zstd_;
-  std::vector<std::byte> expanded_;  // not yet handed on; starts with a whole record's header
-  uint64_t expanded_offset_ = 0;
+  ExpandedRecords expanded_;
   bool ended_ = false;
 };
 

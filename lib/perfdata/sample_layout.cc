@@ -17,8 +17,7 @@ uint16_t words_before(uint64_t sample_type, uint64_t fields) {
 // Walks the fields of variable length. Each step says whether the record holds what it claims.
 class FieldWalk {
  public:
-  FieldWalk(std::span<const std::byte> record, size_t at, bool swap)
-      : cursor_(record, swap) {
+  FieldWalk(std::span<const std::byte> record, size_t at, bool swap) : cursor_(record, swap) {
     cursor_.skip(at);
   }
   bool ok() const { return cursor_.ok(); }
@@ -192,8 +191,7 @@ bool parse_trailer(const SampleLayout& layout, std::span<const std::byte> record
   if (record.size() < kRecordHeaderBytes + layout.trailer_bytes) return false;
   const std::byte* end = record.data() + record.size();
   if (layout.trailer_tid != SampleLayout::kAbsent) {
-    trailer.pid =
-        static_cast<int32_t>(load_unchecked<uint32_t>(end - layout.trailer_tid, swap));
+    trailer.pid = static_cast<int32_t>(load_unchecked<uint32_t>(end - layout.trailer_tid, swap));
     trailer.tid =
         static_cast<int32_t>(load_unchecked<uint32_t>(end - layout.trailer_tid + 4, swap));
   }
@@ -215,8 +213,7 @@ EventIndex::EventIndex(const Metadata& metadata)
     if (layout.has_trailer && (first.sample_type & kSampleIdentifier) != 0)
       trailer_id_back_ = 8;
     else if (layout.has_trailer && (first.sample_type & kSampleId) != 0)
-      trailer_id_back_ =
-          words_before(first.sample_type, kSampleId | kSampleStreamId | kSampleCpu);
+      trailer_id_back_ = words_before(first.sample_type, kSampleId | kSampleStreamId | kSampleCpu);
   }
   if (metadata.event_of_id.empty()) return;
   constexpr uint64_t kMaxDense = 1u << 22;
@@ -246,8 +243,7 @@ uint32_t EventIndex::of_other(std::span<const std::byte> record, bool swap) cons
   if (trailer_id_back_ == SampleLayout::kAbsent ||
       record.size() < kRecordHeaderBytes + trailer_id_back_)
     return 0;
-  const auto id =
-      load_unchecked<uint64_t>(record.data() + record.size() - trailer_id_back_, swap);
+  const auto id = load_unchecked<uint64_t>(record.data() + record.size() - trailer_id_back_, swap);
   if (id == 0) return 0;
   const uint32_t event = of_id(id);
   return event == kUnknown ? 0 : event;

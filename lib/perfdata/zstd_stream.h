@@ -15,14 +15,20 @@ namespace perf_latency {
 
 class ZstdStream {
  public:
+  enum class Status {
+    all_taken,  // `compressed` is empty now
+    more,       // `out` has grown enough; call again with what is left
+    bad,        // no valid zstd; what was expanded up to there stays in `out`
+  };
+
   ZstdStream();
   ~ZstdStream();
   ZstdStream(const ZstdStream&) = delete;
   ZstdStream& operator=(const ZstdStream&) = delete;
 
-  // Appends what `compressed` expands to to `out`. False when it is not valid zstd, or when it grows
-  // `out` beyond `limit` bytes; what was expanded up to there stays in `out`.
-  bool expand(std::span<const std::byte> compressed, std::vector<std::byte>& out, size_t limit);
+  // Appends what `compressed` expands to to `out`, until that has grown by at least `enough` bytes,
+  // and takes what was used off the front of `compressed`.
+  Status expand(std::span<const std::byte>& compressed, std::vector<std::byte>& out, size_t enough);
 
  private:
   struct Impl;

@@ -37,9 +37,9 @@ struct Totals {
   uint64_t thread_time_ns = 0;
   uint64_t running_ns = 0;
   uint64_t sleeping_ns = 0;
-  std::optional<uint64_t> runnable_ns;  // none: not known apart from sleeping
-  uint64_t hidden_ns = 0;               // lost events make it unknowable
-  uint64_t unknown_ns = 0;              // the start of a wait for a CPU is not known
+  std::optional<uint64_t> runnable_ns;      // none: not known apart from sleeping
+  uint64_t hidden_ns = 0;                   // lost events make it unknowable
+  uint64_t unknown_ns = 0;                  // the start of a wait for a CPU is not known
   uint64_t excluded_kernel_threads_ns = 0;  // sleeping and waiting of kernel threads left out
 
   // Adds another recording's account.
@@ -85,9 +85,9 @@ struct Report {
   std::string title;   // a line for people: what this report answers
   std::vector<RecordingInfo> recordings;
   std::vector<std::pair<std::string, std::string>> filters;  // option name without dashes, value
-  std::optional<Totals> totals;     // none: not known, all null in JSON
-  bool with_totals = true;          // false: a report that has no account (info, causes)
-  std::vector<Fact> facts;          // JSON: keys of the top object, after "totals"
+  std::optional<Totals> totals;                              // none: not known, all null in JSON
+  bool with_totals = true;  // false: a report that has no account (info, causes)
+  std::vector<Fact> facts;  // JSON: keys of the top object, after "totals"
   std::vector<Table> tables;
   std::vector<std::string> header_notes;  // lines of text under the account
   std::vector<std::string> footer_notes;  // lines of text at the end

@@ -23,16 +23,16 @@ enum class CellKind {
   duration_ns,  // text: "1.234 ms"; JSON and CSV: the integer
   time_ns,      // a time stamp; text: seconds as perf script prints them
   percent,
-  number,    // an identifier such as a pid or a CPU: never scaled or grouped
-  boolean,   // 0 or 1; true and false in JSON
+  number,   // an identifier such as a pid or a CPU: never scaled or grouped
+  boolean,  // 0 or 1; true and false in JSON
 };
 
 struct Column {
-  std::string name;      // the JSON and CSV name; "process.comm" nests in JSON
-  std::string title;     // the head of the text column
+  std::string name;   // the JSON and CSV name; "process.comm" nests in JSON
+  std::string title;  // the head of the text column
   CellKind kind = CellKind::text;
-  bool in_text = true;   // false: JSON and CSV only
-  bool key = false;      // part of what identifies a row from one recording to another
+  bool in_text = true;  // false: JSON and CSV only
+  bool key = false;     // part of what identifies a row from one recording to another
 };
 
 // One call chain of a row, with its share. Frames are innermost first.
@@ -51,10 +51,11 @@ struct HistogramBucket {
 };
 
 struct Row {
-  std::vector<Cell> cells;         // one for each column
-  uint32_t section = 0;            // index into Table::sections
-  std::vector<StackShare> stacks;  // largest first; empty when not asked for
-  uint64_t stacks_left_out = 0;    // chains that a limit removed
+  std::vector<Cell> cells;                 // one for each column
+  uint32_t section = 0;                    // index into Table::sections
+  std::vector<StackShare> stacks;          // largest first; empty when not asked for
+  uint64_t stacks_left_out = 0;            // chains that a limit removed
+  bool pinned = false;             // stays whatever the limit
   std::vector<HistogramBucket> histogram;  // lowest first; empty when not asked for
 };
 

@@ -177,9 +177,7 @@ Result<std::vector<std::byte>> unpack(std::span<const std::byte> bytes, size_t m
 
 Result<FileBytes> FileBytes::open(const std::string& path) { return open_file(path, false); }
 
-Result<FileBytes> FileBytes::open_trusted(const std::string& path) {
-  return open_file(path, true);
-}
+Result<FileBytes> FileBytes::open_trusted(const std::string& path) { return open_file(path, true); }
 
 Result<FileBytes> FileBytes::open_file(const std::string& path, bool trusted) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));

@@ -13,6 +13,7 @@
 #include "symbolize/elf_file.h"
 #include "symbolize/file_bytes.h"
 #include "symbolize/names.h"
+#include "symbolize/paths.h"
 
 namespace perf_latency {
 namespace {
@@ -37,7 +38,8 @@ std::string path_in_modules_dep(const std::string& dir, const std::string& name)
   std::ifstream list(dir + "/modules.dep");
   for (std::string line; std::getline(list, line);) {
     line.resize(std::min(line.find(':'), line.size()));
-    if (module_name(base_name(line)) == name) return line[0] == '/' ? line : dir + "/" + line;
+    if (module_name(base_name(line)) == name)
+      return line[0] == '/' ? line : concat({dir, "/", line});
   }
   return {};
 }
@@ -45,11 +47,12 @@ std::string path_in_modules_dep(const std::string& dir, const std::string& name)
 // Where the file of a module can be, best first.
 std::vector<std::string> module_paths(const KernelImageInput& input, const KernelModule& module) {
   std::vector<std::string> paths;
+  paths.reserve(module.paths.size() + input.build_id_dirs.size() + 1);
   for (const std::string& path : module.paths) paths.push_back(input.symfs + path);
-  const std::string id = module.build_id.hex();
-  if (id.size() >= 4)
+  const std::string place = build_id_path(module.build_id);
+  if (!place.empty())
     for (const std::string& dir : input.build_id_dirs)
-      paths.push_back(dir + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + "/elf");
+      paths.push_back(concat({dir, place, "/elf"}));
   const bool usable = !input.os_release.empty() && input.os_release.find('/') == std::string::npos;
   if (!usable) return paths;
   for (const char* base : {"/lib/modules/", "/usr/lib/modules/"}) {
@@ -87,7 +90,10 @@ class Search {
   std::optional<KernelImage> debug_directory();
   std::optional<KernelImage> release_paths();
   std::optional<KernelImage> running_kernel();
-  void refuse(std::string reason) { refused_ += (refused_.empty() ? "" : "; ") + reason; }
+  void refuse(std::string_view reason) {
+    if (!refused_.empty()) refused_ += "; ";
+    refused_ += reason;
+  }
 
   const KernelImageInput& input_;
   std::string refused_;
@@ -156,11 +162,10 @@ std::optional<KernelImage> Search::try_file(const std::string& path, Format form
 // Layouts: DIR/.build-id/ab/cdef… is a link to DIR/[kernel.kallsyms]/ID, a directory that holds
 // `kallsyms`, `elf` or `vmlinux` (perf 4.10 and later), or is the file itself (earlier).
 std::optional<KernelImage> Search::build_id_cache(const std::string& dir) {
-  const std::string id = input_.build_id.hex();
-  if (id.size() < 4) return std::nullopt;
+  const std::string place_of_id = build_id_path(input_.build_id);
+  if (place_of_id.empty()) return std::nullopt;
   const std::array<std::string, 2> places = {
-      dir + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2),
-      dir + "/" + std::string(kKernelMapName) + "/" + id};
+      dir + place_of_id, concat({dir, "/", kKernelMapName, "/", input_.build_id.hex()})};
   constexpr std::string_view kWhat = "build-id cache";
   for (const std::string& place : places) {
     if (auto image = try_file(place + "/kallsyms", Format::kallsyms, Check::none, kWhat))
@@ -175,11 +180,10 @@ std::optional<KernelImage> Search::build_id_cache(const std::string& dir) {
 }
 
 std::optional<KernelImage> Search::debug_directory() {
-  const std::string id = input_.build_id.hex();
-  if (id.size() < 4) return std::nullopt;
-  const std::string path =
-      input_.symfs + "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
-  return try_file(path, Format::elf, Check::by_id, "debug file");
+  const std::string place = build_id_path(input_.build_id);
+  if (place.empty()) return std::nullopt;
+  return try_file(concat({input_.symfs, "/usr/lib/debug", place, ".debug"}), Format::elf,
+                  Check::by_id, "debug file");
 }
 
 std::optional<KernelImage> Search::release_paths() {

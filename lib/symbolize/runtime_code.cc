@@ -17,7 +17,8 @@ constexpr size_t kMaxVersions = 1 << 14;
 constexpr uint32_t kJitMagic = 0x4a695444;
 constexpr uint64_t kFlagArchTimestamp = 1;  // times are not those of the recording
 constexpr size_t kRecordHeaderBytes = 16;
-enum JitRecord : uint32_t { kCodeLoad = 0, kCodeMove = 1 };
+constexpr uint32_t kCodeLoad = 0;
+constexpr uint32_t kCodeMove = 1;
 
 // A hexadecimal number and the blank behind it, taken off `line`.
 bool take_hex(std::string_view& line, uint64_t& value) {

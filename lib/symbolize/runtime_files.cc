@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "symbolize/file_bytes.h"
+#include "symbolize/paths.h"
 
 namespace perf_latency {
 namespace {
@@ -56,7 +57,7 @@ std::vector<OpenCode> open_runtime_code(const SymbolizerOptions& options, int32_
   std::string number = std::to_string(pid);
   for (const std::string& root : roots) {
     if (&root != &roots.front()) number = number_inside(pid);
-    const std::string path = root + options.perf_map_dir + "/perf-" + number + ".map";
+    const std::string path = concat({root, options.perf_map_dir, "/perf-", number, ".map"});
     auto file = open_owned(path);
     if (!file) continue;
     found.push_back({path, RuntimeCode::from_perf_map(std::move(*file))});

@@ -7,9 +7,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 
 #include "symbolize/debuginfod_client.h"
+#include "symbolize/paths.h"
 
 namespace perf_latency {
 namespace {
@@ -19,12 +21,6 @@ constexpr size_t kMaxDebugdataBytes = 256u << 20;
 std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
-// "ab/cdef…": how a build id becomes two path components.
-std::string build_id_path(const BuildId& id) {
-  const std::string hex = id.hex();
-  return hex.size() < 4 ? std::string() : hex.substr(0, 2) + "/" + hex.substr(2);
 }
 
 std::optional<OpenElf> open_elf(const std::string& path) {
@@ -48,7 +44,7 @@ uint32_t crc_of(std::span<const std::byte> bytes) {
 
 // A copy of the vdso that the kernel gave this process: header to end of the section headers.
 std::vector<std::byte> own_vdso() {
-  const auto* at = reinterpret_cast<const std::byte*>(getauxval(AT_SYSINFO_EHDR));
+  const auto* at = std::bit_cast<const std::byte*>(getauxval(AT_SYSINFO_EHDR));
   if (at == nullptr) return {};
   const auto header = load_unchecked<Elf64_Ehdr>(at);
   if (sizeof(void*) != 8 || header.e_ident[EI_CLASS] != ELFCLASS64) return {};
@@ -81,9 +77,9 @@ std::optional<OpenElf> SymbolFiles::find_cached(const std::vector<BuildId>& ids,
     const std::string place = build_id_path(id);
     if (place.empty()) continue;
     for (const std::string& dir : options_.build_id_dirs) {
-      const std::string entry = dir + "/.build-id/" + place;
-      if (auto file = open_checked(entry + "/" + name, {id}, ignored)) return file;
-      if (auto file = open_checked(entry, {id}, ignored)) return file;  // before perf 4.10
+      if (auto file = open_checked(concat({dir, place, "/", name}), {id}, ignored)) return file;
+      // Before perf 4.10 the link led to the file itself.
+      if (auto file = open_checked(dir + place, {id}, ignored)) return file;
     }
   }
   return std::nullopt;
@@ -118,8 +114,7 @@ std::optional<OpenElf> SymbolFiles::find_image(const Dso& dso, const std::vector
   for (const BuildId& id : ids) {
     const std::string place = build_id_path(id);
     if (place.empty()) continue;
-    const std::string debug =
-        options_.symfs + options_.debug_dir + "/.build-id/" + place + ".debug";
+    const std::string debug = concat({options_.symfs, options_.debug_dir, place, ".debug"});
     if (auto file = open_checked(debug, {id}, ignored)) return file;
     if (!options_.debuginfod) continue;
     if (const std::string path = debuginfod_executable(id); !path.empty())
@@ -133,8 +128,11 @@ std::optional<OpenElf> SymbolFiles::find_linked(const OpenElf& image) const {
   if (!link || link->file_name.find('/') != std::string_view::npos) return std::nullopt;
   const std::string name(link->file_name);
   const std::string dir = directory_of(image.path);
+  std::string_view recorded_dir = dir;
+  if (recorded_dir.starts_with(options_.symfs)) recorded_dir.remove_prefix(options_.symfs.size());
   for (const std::string& path :
-       {dir + "/" + name, dir + "/.debug/" + name, options_.debug_dir + dir + "/" + name}) {
+       {concat({dir, "/", name}), concat({dir, "/.debug/", name}),
+        concat({options_.symfs, options_.debug_dir, recorded_dir, "/", name})}) {
     if (path == image.path) continue;
     auto file = open_elf(path);
     if (!file) continue;
@@ -152,7 +150,7 @@ std::optional<OpenElf> SymbolFiles::find_debug(const OpenElf& image) const {
     UnknownReason ignored;
     const std::string place = build_id_path(id);
     if (!place.empty()) {
-      const std::string path = options_.debug_dir + "/.build-id/" + place + ".debug";
+      const std::string path = concat({options_.debug_dir, place, ".debug"});
       for (const std::string& root : {options_.symfs, std::string()})
         if (auto file = open_checked(root + path, {id}, ignored)) return file;
     }
@@ -188,7 +186,7 @@ std::optional<OpenElf> SymbolFiles::find_alternate(const OpenElf& debug) const {
   if (auto file = open_checked(options_.symfs + path, ids, ignored)) return file;
   const std::string place = build_id_path(link->build_id);
   if (place.empty()) return std::nullopt;
-  return open_checked(options_.debug_dir + "/.build-id/" + place + ".debug", ids, ignored);
+  return open_checked(concat({options_.debug_dir, place, ".debug"}), ids, ignored);
 }
 
 }  // namespace perf_latency

@@ -7,9 +7,9 @@
 #include <list>
 
 // Searches a table of .eh_frame_hdr's form; exported for debuggers, but in no header.
-extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
-                                                  unw_dyn_info_t* table, unw_proc_info_t* info,
-                                                  int need_unwind_info, void* argument);
+extern "C" int search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t* table,
+                                   unw_proc_info_t* info, int need_unwind_info,
+                                   void* argument) asm("_Ux86_64_dwarf_search_unwind_table");
 #endif
 
 namespace perf_latency {
@@ -40,7 +40,7 @@ int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
   where.u.rti.segbase = table.base + place->bias;
   where.u.rti.table_data = table.address + place->bias;
   where.u.rti.table_len = table.entries * 8 / sizeof(unw_word_t);
-  return _Ux86_64_dwarf_search_unwind_table(space, ip, &where, info, need_unwind_info, argument);
+  return search_unwind_table(space, ip, &where, info, need_unwind_info, argument);
 }
 
 int access_mem(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void* argument) {

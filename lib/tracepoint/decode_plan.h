@@ -26,12 +26,12 @@ using EventKinds = std::bitset<kEventKinds>;
 // What the chosen report uses; everything else is counted and stepped over.
 struct DecodeNeeds {
   EventKinds kinds;
-  bool sleep_stacks = false;   // kernel frames where a sleep begins
-  bool waker_stacks = false;   // kernel frames of wakers
-  bool other_stacks = false;   // kernel frames of all other wanted events
-  bool user_stacks = false;    // user frames too
-  bool user_maps = false;      // names and places of user mappings
-  bool validate = false;       // check every field of every sample
+  bool sleep_stacks = false;  // kernel frames where a sleep begins
+  bool waker_stacks = false;  // kernel frames of wakers
+  bool other_stacks = false;  // kernel frames of all other wanted events
+  bool user_stacks = false;   // user frames too
+  bool user_maps = false;     // names and places of user mappings
+  bool validate = false;      // check every field of every sample
 
   void want(std::initializer_list<EventKind> wanted) {
     for (const EventKind kind : wanted) kinds.set(static_cast<size_t>(kind));
@@ -45,8 +45,8 @@ struct EventPlan {
 
   SampleLayout layout;
   EventKind kind = EventKind::none;
-  bool lacks_format = false;     // a tracepoint whose format is not known
-  uint16_t min_raw_bytes = 0;    // all fields below end before
+  bool lacks_format = false;   // a tracepoint whose format is not known
+  uint16_t min_raw_bytes = 0;  // all fields below end before
   FieldRef common_pid;
   std::array<FieldRef, kMaxFields> fields;  // in the order of the kind's row in the table
 };
@@ -56,8 +56,7 @@ class DecodePlan {
   // `formats` may be null: then tracepoints cannot be decoded.
   static std::shared_ptr<const DecodePlan> make(const Metadata& metadata,
                                                 const TracingData* formats,
-                                                const DecodeNeeds& needs,
-                                                Diagnostics& diagnostics);
+                                                const DecodeNeeds& needs, Diagnostics& diagnostics);
 
   bool swapped = false;      // records
   bool raw_swapped = false;  // raw data of tracepoints
@@ -65,7 +64,7 @@ class DecodePlan {
   EventIndex index;
   std::vector<EventPlan> events;
   TaskStateTable states;
-  EventKinds present;        // kinds that the file has events for, wanted or not
+  EventKinds present;              // kinds that the file has events for, wanted or not
   std::vector<std::string> names;  // "sched:sched_switch", as far as known
 };
 

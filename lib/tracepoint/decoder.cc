@@ -42,8 +42,7 @@ void DecodeCounts::merge(const DecodeCounts& other) {
   diagnostics.merge(other.diagnostics);
 }
 
-void Decoder::decode(const RecordBatch& batch, const DecodePlan& plan,
-                     std::vector<Event>& events) {
+void Decoder::decode(const RecordBatch& batch, const DecodePlan& plan, std::vector<Event>& events) {
   if (counts_.samples_of_event.size() < plan.events.size())
     counts_.samples_of_event.resize(plan.events.size());
   const std::byte* at = batch.bytes.data();
@@ -152,7 +151,8 @@ void Decoder::decode_wakeup(const EventPlan& event_plan, const DecodePlan& plan,
   event.wakeup.prio = as_prio(number_or(f[3], view.raw, swap, 0));
   // Before 4.3 a wakeup of a task that was not asleep had success 0.
   if (f[4].present() && load_number(f[4], view.raw, swap) == 0) event.flags |= kEventFailed;
-  if (event.kind == K::sched_waking && plan.needs.waker_stacks) take_chain(view, plan, false, event);
+  if (event.kind == K::sched_waking && plan.needs.waker_stacks)
+    take_chain(view, plan, false, event);
 }
 
 bool Decoder::decode_tracepoint(const EventPlan& event_plan, const DecodePlan& plan,
@@ -303,16 +303,14 @@ void Decoder::take_dump(const SampleView& view, const EventPlan& event_plan, Eve
 StackId Decoder::intern_chain(const std::byte* frames, size_t count, bool swap) {
   if (swap) {
     scratch_.resize(count);
-    for (size_t i = 0; i < count; ++i)
-      scratch_[i] = load_unchecked<uint64_t>(frames + i * 8, true);
+    for (size_t i = 0; i < count; ++i) scratch_[i] = load_unchecked<uint64_t>(frames + i * 8, true);
     frames = reinterpret_cast<const std::byte*>(scratch_.data());
   }
   const uint64_t hash = XXH3_64bits(frames, count * 8);
   ChainEntry& entry = chains_[hash % kChains];
   if (entry.hash == hash && entry.id.valid()) {
     const auto known = pools_.stacks.view(entry.id);
-    if (known.size() == count && std::memcmp(known.data(), frames, count * 8) == 0)
-      return entry.id;
+    if (known.size() == count && std::memcmp(known.data(), frames, count * 8) == 0) return entry.id;
   }
   if (!swap) {
     scratch_.resize(count);

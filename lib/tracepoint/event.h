@@ -82,11 +82,12 @@ enum class EventKind : uint8_t {
 inline constexpr uint8_t kEventPreempted = 1;  // sched_switch: prev was preempted
 inline constexpr uint8_t kEventExec = 2;       // record_comm: because of an exec
 inline constexpr uint8_t kEventOut = 4;        // record_switch: the task leaves the CPU
-inline constexpr uint8_t kEventKernel = 8;     // record_mmap: of the kernel; cpu_sample: ip in the kernel
-inline constexpr uint8_t kEventFailed = 16;    // sched_wakeup with success 0; mmap_lock not acquired
-inline constexpr uint8_t kEventWrite = 32;     // mmap_lock: for writing; rstat: contended
-inline constexpr uint8_t kEventChain = 64;     // the sample has a callchain field
-inline constexpr uint8_t kEventDump = 128;     // user_stack is an index into DumpStore
+inline constexpr uint8_t kEventKernel =
+    8;  // record_mmap: of the kernel; cpu_sample: ip in the kernel
+inline constexpr uint8_t kEventFailed = 16;  // sched_wakeup with success 0; mmap_lock not acquired
+inline constexpr uint8_t kEventWrite = 32;   // mmap_lock: for writing; rstat: contended
+inline constexpr uint8_t kEventChain = 64;   // the sample has a callchain field
+inline constexpr uint8_t kEventDump = 128;   // user_stack is an index into DumpStore
 
 // A memory map; its event owns it, the consumer deletes it.
 struct MapRecord {

@@ -38,13 +38,15 @@ inline uint64_t load_number(const FieldRef& field, std::span<const std::byte> ra
       return load_unchecked<uint64_t>(at, swap);
     case 4: {
       const auto value = load_unchecked<uint32_t>(at, swap);
-      return field.is_signed ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(value)))
-                             : value;
+      return field.is_signed
+                 ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(value)))
+                 : value;
     }
     case 2: {
       const auto value = load_unchecked<uint16_t>(at, swap);
-      return field.is_signed ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int16_t>(value)))
-                             : value;
+      return field.is_signed
+                 ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int16_t>(value)))
+                 : value;
     }
     default:
       return std::to_integer<uint8_t>(*at);

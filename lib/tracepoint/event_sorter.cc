@@ -11,6 +11,12 @@
 #include "base/result.h"
 
 namespace perf_latency {
+namespace {
+
+constexpr size_t kFewRuns = 8;
+constexpr size_t kHandOn = 1024;
+
+}  // namespace
 
 // A sorted run in the temporary file, read front to back through a small buffer.
 class EventSorter::SpilledRun {
@@ -46,8 +52,12 @@ class EventSorter::SpilledRun {
   size_t next_ = 0;
 };
 
-EventSorter::EventSorter(Sink sink, Diagnostics& diagnostics, size_t max_pending)
-    : sink_(std::move(sink)), diagnostics_(diagnostics), max_pending_(max_pending) {}
+EventSorter::EventSorter(Sink sink, Diagnostics& diagnostics, EventBuffers& buffers,
+                         size_t max_pending)
+    : sink_(std::move(sink)),
+      diagnostics_(diagnostics),
+      buffers_(buffers),
+      max_pending_(max_pending) {}
 
 EventSorter::~EventSorter() {
   if (spill_file_ != nullptr) std::fclose(spill_file_);
@@ -55,15 +65,17 @@ EventSorter::~EventSorter() {
 
 // Cuts the batch into ascending runs; a run that goes on where the last one ended is the same run.
 void EventSorter::add(std::vector<Event>&& batch) {
-  if (batch.empty()) return;
-  const auto events = std::make_shared<const std::vector<Event>>(std::move(batch));
+  if (batch.empty()) {
+    buffers_.put(std::move(batch));
+    return;
+  }
+  const auto events = buffers_.share(std::move(batch));
   const size_t count = events->size();
   size_t begin = 0;
   for (size_t i = 1; i <= count; ++i) {
     const uint64_t last = (*events)[i - 1].time_ns;
     if (i < count && (*events)[i].time_ns >= last) continue;
-    if (runs_.empty() || (*events)[begin].time_ns < runs_.back().last_time_ns)
-      runs_.emplace_back();
+    if (runs_.empty() || (*events)[begin].time_ns < runs_.back().last_time_ns) runs_.emplace_back();
     runs_.back().segments.push_back({events, begin, i});
     runs_.back().last_time_ns = last;
     max_time_ns_ = std::max(max_time_ns_, last);
@@ -132,6 +144,10 @@ void EventSorter::sort_refs() {
 }
 
 void EventSorter::emit(uint64_t limit_ns) {
+  if (spilled_.empty() && runs_.size() <= kFewRuns) {
+    merge_runs(limit_ns);
+    return;
+  }
   gather(limit_ns);
   sort_refs();
   if (spilled_.empty())
@@ -141,15 +157,74 @@ void EventSorter::emit(uint64_t limit_ns) {
   drop_gathered(limit_ns);
 }
 
+// With few runs (few CPUs) merging them as they are beats sorting: a run goes on until another one is
+// older. Of equal times the run that came first in the file goes first.
+void EventSorter::merge_runs(uint64_t limit_ns) {
+  struct Head {
+    Run* run;
+    const Event* next;
+    const Event* end;  // of the segment
+  };
+  std::array<Head, kFewRuns> heads;
+  size_t count = 0;
+  const auto open_segment = [](Head& head) {
+    if (head.run->segments.empty()) return false;
+    const Segment& segment = head.run->segments.front();
+    head.next = segment.events->data() + segment.begin;
+    head.end = segment.events->data() + segment.end;
+    return true;
+  };
+  for (Run& run : runs_) {
+    heads[count].run = &run;
+    if (open_segment(heads[count]) && heads[count].next->time_ns <= limit_ns) ++count;
+  }
+  while (count != 0) {
+    size_t first = 0;
+    for (size_t i = 1; i < count; ++i)
+      if (heads[i].next->time_ns < heads[first].next->time_ns) first = i;
+    // How far this run may go: to the oldest of the others, inclusively where it precedes them.
+    uint64_t until = limit_ns;
+    for (size_t i = 0; i < count; ++i) {
+      if (i == first) continue;
+      const uint64_t other = heads[i].next->time_ns;
+      until = std::min(until, i > first ? other : other - 1);
+    }
+    Head& head = heads[first];
+    while (head.next != head.end && head.next->time_ns <= until) pointers_.push_back(head.next++);
+    Segment& segment = head.run->segments.front();
+    const auto taken = static_cast<size_t>(head.next - segment.events->data());
+    pending_ -= taken - segment.begin;
+    segment.begin = taken;
+    bool goes_on = true;
+    if (head.next == head.end) {
+      // The events are handed on before their segment is given up.
+      hand_on_pointers();
+      head.run->segments.pop_front();
+      goes_on = open_segment(head);
+    } else if (pointers_.size() >= kHandOn) {
+      hand_on_pointers();
+    }
+    if (goes_on && head.next->time_ns <= limit_ns) continue;
+    for (size_t i = first; i + 1 < count; ++i) heads[i] = heads[i + 1];
+    --count;
+  }
+  hand_on_pointers();
+  std::erase_if(runs_, [](const Run& run) { return run.segments.empty(); });
+}
+
+void EventSorter::hand_on_pointers() {
+  if (pointers_.empty()) return;
+  for (const Event* event : pointers_)
+    if (event->time_ns < emitted_ns_ && event->time_ns != 0) diagnostics_.add(Diag::out_of_order);
+  emitted_ns_ = std::max(emitted_ns_, pointers_.back()->time_ns);
+  sink_(pointers_.data(), pointers_.size());
+  pointers_.clear();
+}
+
 void EventSorter::emit_refs() {
   if (refs_.empty()) return;
-  pointers_.clear();
-  for (const Ref& ref : refs_) {
-    if (ref.time_ns < emitted_ns_ && ref.time_ns != 0) diagnostics_.add(Diag::out_of_order);
-    pointers_.push_back(ref.event);
-  }
-  emitted_ns_ = std::max(emitted_ns_, refs_.back().time_ns);
-  sink_(pointers_.data(), pointers_.size());
+  for (const Ref& ref : refs_) pointers_.push_back(ref.event);
+  hand_on_pointers();
 }
 
 // Spilled runs are older in file order than what is in memory: at equal times they go first, in the
@@ -211,8 +286,7 @@ void EventSorter::compact() {
     const size_t count = merged.size();
     const uint64_t last = merged.back().time_ns;
     Run run;
-    run.segments.push_back(
-        {std::make_shared<const std::vector<Event>>(std::move(merged)), 0, count});
+    run.segments.push_back({buffers_.share(std::move(merged)), 0, count});
     run.last_time_ns = last;
     runs_.push_back(std::move(run));
     pending_ = count;
@@ -233,9 +307,8 @@ void EventSorter::spill() {
   const auto* bytes = reinterpret_cast<const char*>(segment.events->data() + segment.begin);
   const size_t size = count * sizeof(Event);
   for (size_t written = 0; written < size;) {
-    const ssize_t step =
-        ::pwrite(fd, bytes + written, size - written,
-                 static_cast<off_t>(spilled_events_ * sizeof(Event) + written));
+    const ssize_t step = ::pwrite(fd, bytes + written, size - written,
+                                  static_cast<off_t>(spilled_events_ * sizeof(Event) + written));
     if (step <= 0) {
       max_pending_ = SIZE_MAX;
       return;

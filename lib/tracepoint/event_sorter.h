@@ -21,6 +21,7 @@
 
 #include "base/diagnostics.h"
 #include "tracepoint/event.h"
+#include "tracepoint/event_buffers.h"
 
 namespace perf_latency {
 
@@ -29,7 +30,9 @@ class EventSorter {
   using Sink = std::function<void(const Event* const* events, size_t count)>;
 
   // `sink` gets events in order, many at a time; they are valid during the call.
-  EventSorter(Sink sink, Diagnostics& diagnostics, size_t max_pending = 1u << 19);
+  // Batches come from `buffers` and go back there.
+  EventSorter(Sink sink, Diagnostics& diagnostics, EventBuffers& buffers,
+              size_t max_pending = 3u << 18);
   ~EventSorter();
   EventSorter(const EventSorter&) = delete;
   EventSorter& operator=(const EventSorter&) = delete;
@@ -60,6 +63,8 @@ class EventSorter {
   void sort_refs();
   void emit(uint64_t limit_ns);
   void emit_refs();
+  void merge_runs(uint64_t limit_ns);
+  void hand_on_pointers();
   void merge_with_spilled(uint64_t limit_ns);
   void drop_gathered(uint64_t limit_ns);
   void compact();
@@ -67,6 +72,7 @@ class EventSorter {
 
   Sink sink_;
   Diagnostics& diagnostics_;
+  EventBuffers& buffers_;
   size_t max_pending_;
   std::deque<Run> runs_;
   size_t pending_ = 0;

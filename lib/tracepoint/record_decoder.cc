@@ -153,7 +153,8 @@ bool Decoder::decode_map(std::span<const std::byte> body, uint32_t type, uint16_
       cursor.skip(3);
       const auto id = cursor.bytes(kIdBytes);
       if (cursor.ok())
-        for (const std::byte b : id.first(size)) map.build_id.push_back(std::to_integer<uint8_t>(b));
+        for (const std::byte b : id.first(size))
+          map.build_id.push_back(std::to_integer<uint8_t>(b));
     } else {
       cursor.skip(24);  // major, minor, inode, generation
     }

@@ -171,7 +171,8 @@ TaskState TaskStateTable::work_out(uint64_t prev_state) const {
     return state;
   }
   // A bit that the format does not name is no sign of being runnable.
-  const uint64_t bits = preempted_bit_ != 0 ? prev_state & (mask_ | ~(preempted_bit_ * 2 - 1)) : prev_state;
+  const uint64_t bits =
+      preempted_bit_ != 0 ? prev_state & (mask_ | ~(preempted_bit_ * 2 - 1)) : prev_state;
   if (bits == 0) return state;
   state.letter = '?';
   bool idle = false;

@@ -46,7 +46,7 @@ class TaskStateTable {
 
   std::vector<Bit> bits_;
   uint64_t mask_ = 0;
-  uint64_t preempted_bit_ = 0;      // 0: this kernel does not tell
+  uint64_t preempted_bit_ = 0;          // 0: this kernel does not tell
   std::array<TaskState, 512> known_{};  // all values of today's kernels
 };
 

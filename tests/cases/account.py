@@ -13,10 +13,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
 from harness import Test, recordings_of, symbols_of, skip  # noqa: E402
 
-# Without the switches of all tasks, or with a filter on them, the moment a task gets the CPU is not seen:
-# recordings of one workload only, and one with `--filter prev_state == 1`.
-SEES_NO_SWITCH_IN = {"fmt-dwarf", "fmt-noopts", "perfdata/mixed_sample_types", "perfdata/threads_dir",
-                     "perfdata/tp_filter"}
+# Recordings that miss events by the way they were made: of one workload only, which does not show when a
+# task gets its CPU; with a filter on sched_switch; with a CPU going offline meanwhile.
+MISSES_EVENTS = {"fmt-dwarf", "fmt-noopts", "perfdata/mixed_sample_types", "perfdata/threads_dir",
+                 "perfdata/tp_filter", "lt-trace-env-stat"}
 WAKEUPS = {"sched:sched_wakeup", "sched:sched_waking"}
 PARTS = ("running_ns", "sleeping_ns", "runnable_ns", "hidden_ns", "unknown_ns")
 EVERYTHING = ("--kernel-threads", "--state", "all", "--limit", "0")
@@ -41,11 +41,21 @@ def check_account(test, name, report, lost):
     test.near(totals["accounted_percent"], accounted, 0.01, f"{name}: accounted_percent")
     if not lost:
         test.equal(totals["hidden_ns"], 0, f"{name}: hidden_ns, though nothing was lost")
-        test.check(accounted >= 99.9 or test.case in SEES_NO_SWITCH_IN, f"{name}: accounted {accounted:.4f} % of thread time; "
-                   f"unknown {totals['unknown_ns']} ns of {whole}; {report.get('diagnostics')}")
     for row in report["rows"]:
         test.check(row["max_ns"] <= row["total_ns"], f"{name}: maximum above total in {row}")
     test.check(whole >= 0 and totals["threads"] > 0, f"{name}: no threads")
+
+
+def accounted_percent(test, path, folder, report):
+    """Without the recorder: what wakes perf up from inside its own tracepoints is in no recording, so
+    when its waits for a CPU began cannot be known. They are counted and named in the diagnostics."""
+    if not any(entry["id"] == "sleep-without-wakeup" for entry in report["diagnostics"]):
+        return report["totals"]["accounted_percent"]
+    threads = test.json("report", "-i", path, *symbols_of(folder), *EVERYTHING, "--by", "thread")
+    others = {row["thread"]["tid"] for row in threads["rows"] if row["thread"]["comm"] != "perf"}
+    rest = test.json("report", "-i", path, *symbols_of(folder), *EVERYTHING, "--tid",
+                     ",".join(map(str, sorted(others))))
+    return rest["totals"]["accounted_percent"]
 
 
 def main():
@@ -61,6 +71,10 @@ def main():
         report = test.json("report", "-i", path, *symbols_of(folder), *EVERYTHING)
         looked_at.append(path.name)
         check_account(test, path.name, report, recording["lost"])
+        if not recording["lost"] and test.case not in MISSES_EVENTS:
+            percent = accounted_percent(test, path, folder, report)
+            test.check(percent >= 99.9, f"{path.name}: accounted {percent} % of thread time: "
+                       f"{report['totals']} {report['diagnostics']}")
         twin = folder / "swapped" / path.name
         if twin.exists():
             swapped = test.json("report", "-i", twin, *symbols_of(folder), *EVERYTHING)

@@ -44,7 +44,7 @@ def check_causes(test, common):
 def check_stacks(test, common):
     report = test.json("report", *common, "--by", "stack")
     for name in SLEEPS:
-        of_name = [row for row in report["rows"] if is_of(row["stacks"][0]["frames"], name)]
+        of_name = [row for row in report["rows"] if row["stacks"] and is_of(row["stacks"][0]["frames"], name)]
         if test.equal(len(of_name), 1, f"--by stack: rows of {name}"):
             check_row(test, of_name[0], name, "--by stack")
 

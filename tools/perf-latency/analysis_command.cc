@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "analysis/fail_if.h"
+#include "analysis/row_order.h"
 #include "analysis/session.h"
 #include "analysis/time_selection.h"
 #include "base/range_list.h"
@@ -33,8 +34,7 @@ void on_interrupt(int) {
 // The input is mapped: when somebody cuts the file meanwhile there is no page behind an address.
 void on_bus_error(int) {
   static constexpr char kMessage[] = "perf latency: the input file was cut while it was read\n";
-  [[maybe_unused]] const ssize_t written =
-      ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   ::_exit(kExitFailed);
 }
 
@@ -70,8 +70,9 @@ std::vector<std::string> join_sort_values(int argc, char** argv) {
 
 }  // namespace
 
-AnalysisCommand::AnalysisCommand(const std::string& name, const std::string& help)
-    : app_(help, "perf latency " + name) {
+AnalysisCommand::AnalysisCommand(const std::string& name, const std::string& help,
+                                 std::vector<Format> formats)
+    : app_(help, "perf latency " + name), formats_(std::move(formats)) {
   app_.add_option("-i,--input", inputs_, "Input file (default perf.data); - reads a pipe");
   app_.add_option("--time", time_, "Time range: START,STOP in seconds, 10%-20%, 10%/2");
   app_.add_option("--time-comm", time_comm_, "Time between renames of a task: FROM,TO");
@@ -83,8 +84,12 @@ AnalysisCommand::AnalysisCommand(const std::string& name, const std::string& hel
   app_.add_option("-F,--fields", fields_, "Columns of the text output");
   app_.add_option("-E,--limit", limit_, "Rows at most; 0: all (default: 40 in text, else all)");
   app_.add_option("--by", by_, "What a row is");
-  app_.add_option("--min-latency", min_latency_, "Drop intervals shorter than this (ns, us, ms, s)");
-  app_.add_option("--format", format_name_, "Output format: " + format_names());
+  app_.add_option("--min-latency", min_latency_,
+                  "Drop intervals shorter than this (ns, us, ms, s)");
+  std::string names;
+  for (const Format format : formats_)
+    names.append(names.empty() ? "" : ", ").append(to_string(format));
+  app_.add_option("--format", format_name_, "Output format: " + names);
   app_.add_option("-o,--output", output_path_, "Output file");
   app_.add_option("--symfs", options_.symfs, "Look for files with symbols below this directory");
   app_.add_option("--vmlinux", options_.vmlinux, "Kernel image with symbols");
@@ -111,8 +116,7 @@ int AnalysisCommand::parse(int argc, char** argv) {
   std::vector<std::string> words = join_sort_values(argc, argv);
   std::vector<char*> pointers{argv[0]};
   for (std::string& word : words) pointers.push_back(word.data());
-  const int status =
-      parse_command_line(app_, static_cast<int>(pointers.size()), pointers.data());
+  const int status = parse_command_line(app_, static_cast<int>(pointers.size()), pointers.data());
   return status >= 0 ? status : check();
 }
 
@@ -122,6 +126,8 @@ int AnalysisCommand::check() {
   if (!format)
     return usage_error("unknown format '" + format_name_ + "'; there are " + format_names());
   format_ = *format;
+  if (std::find(formats_.begin(), formats_.end(), format_) == formats_.end())
+    return usage_error("'" + app_.get_name() + "' does not print --format " + format_name_);
   const auto list = [&](const std::string& text, std::vector<uint32_t>& numbers) -> int {
     if (text.empty()) return -1;
     auto parsed = parse_range_list(text);
@@ -220,12 +226,25 @@ int AnalysisCommand::run(Analysis& analysis) {
   Report report = analysis.make_report();
   report.diagnostics.merge(diagnostics);
   for (const auto* option : app_.get_options()) {
-    static const std::vector<std::string> kFilters{"time", "time-comm", "pid", "tid", "comm", "cpu",
-                                                   "min-latency", "state"};
+    static const std::vector<std::string> kFilters{"time", "time-comm", "pid",         "tid",
+                                                   "comm", "cpu",       "min-latency", "state"};
     for (const std::string& name : option->get_lnames())
-      if (option->count() != 0 && std::find(kFilters.begin(), kFilters.end(), name) != kFilters.end())
+      if (option->count() != 0 &&
+          std::find(kFilters.begin(), kFilters.end(), name) != kFilters.end())
         report.filters.emplace_back(name, option->results().front());
   }
+  int status = kExitDone;
+  for (const std::string& condition_text : fail_if_) {
+    const auto condition = FailCondition::parse(condition_text);
+    for (const Table& table : report.tables) {
+      const auto match = condition->first_match(table);
+      if (!match) return usage_error("--fail-if: " + match.error().what);
+      if (!*match) continue;
+      complain("--fail-if " + condition_text + ": " + **match);
+      status = kExitConditionHeld;
+    }
+  }
+  for (Table& table : report.tables) limit_rows(table, options_.limit);
   RenderOptions render_options;
   render_options.color = wants_color(color_, output);
   render_options.width = output_path_.empty() ? terminal_width() : 0;
@@ -243,17 +262,6 @@ int AnalysisCommand::run(Analysis& analysis) {
   if (!written) {
     complain(written.error().what);
     return kExitFailed;
-  }
-  int status = kExitDone;
-  for (const std::string& condition_text : fail_if_) {
-    const auto condition = FailCondition::parse(condition_text);
-    for (const Table& table : report.tables) {
-      const auto match = condition->first_match(table);
-      if (!match) return usage_error("--fail-if: " + match.error().what);
-      if (!*match) continue;
-      complain("--fail-if " + condition_text + ": " + **match);
-      status = kExitConditionHeld;
-    }
   }
   return status;
 }

@@ -17,7 +17,10 @@ namespace perf_latency::tool {
 
 class AnalysisCommand {
  public:
-  AnalysisCommand(const std::string& name, const std::string& help);
+  // `formats`: what the command can print.
+  AnalysisCommand(const std::string& name, const std::string& help,
+                  std::vector<Format> formats = {Format::text, Format::json, Format::csv,
+                                                 Format::lkp});
 
   CLI::App& app() { return app_; }
   AnalysisOptions& options() { return options_; }
@@ -46,6 +49,7 @@ class AnalysisCommand {
   int usage_error(const std::string& what);
 
   CLI::App app_;
+  std::vector<Format> formats_;
   AnalysisOptions options_;
   std::vector<std::string> inputs_;
   std::string time_;

@@ -29,12 +29,13 @@ std::vector<std::string> option_names(const CLI::App& app) {
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
-  if (error.get_name() != "ExtrasError") return what;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return what;
   for (const std::string& word : app.remaining()) {
     if (!word.starts_with('-')) continue;
     std::string bare = word.substr(0, word.find('='));
     const std::string meant = nearest(bare, option_names(app));
-    return "unknown option '" + bare + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?");
+    return "unknown option '" + bare + "'" +
+           (meant.empty() ? "" : "; did you mean '" + meant + "'?");
   }
   return app.remaining().empty() ? what : "unexpected argument '" + app.remaining().front() + "'";
 }

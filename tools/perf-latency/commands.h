@@ -7,9 +7,9 @@
 namespace perf_latency::tool {
 
 inline constexpr int kExitDone = 0;
-inline constexpr int kExitFailed = 1;        // the analysis could not be done
+inline constexpr int kExitFailed = 1;         // the analysis could not be done
 inline constexpr int kExitConditionHeld = 2;  // a --fail-if condition, or a FAIL verdict
-inline constexpr int kExitUsage = 129;       // as perf's own commands
+inline constexpr int kExitUsage = 129;        // as perf's own commands
 
 struct Command {
   const char* name;
@@ -20,6 +20,7 @@ std::span<const Command> commands();
 
 int run_record(int argc, char** argv);
 int run_report(int argc, char** argv);
+int run_vmstat_sync(int argc, char** argv);
 int run_info(int argc, char** argv);
 int run_causes(int argc, char** argv);
 

@@ -17,6 +17,8 @@ namespace {
 constexpr Command kCommands[] = {
     {"record", "Record scheduler and lock events with call chains", run_record},
     {"report", "Why did tasks sleep: latencytop's causes, from a recording", run_report},
+    {"vmstat-sync", "Which CPUs were disturbed by vmstat work; a verdict per isolated CPU",
+     run_vmstat_sync},
     {"info", "What is in a recording, and which reports it can answer", run_info},
     {"causes", "The table of causes that names sleeps", run_causes},
 };
@@ -27,7 +29,8 @@ void print_usage(FILE* to) {
     std::fprintf(to, "   %-12s %s\n", command.name, command.help);
   std::fputs(
       "\n 'perf latency COMMAND --help' lists a command's options; 'man perf-latency' tells more.\n"
-      " The option --latency of perf record and perf report (perf 6.15 and later) is something else.\n",
+      " The option --latency of perf record and perf report (perf 6.15 and later) is something "
+      "else.\n",
       to);
 }
 
@@ -65,9 +68,9 @@ int main(int argc, char** argv) {
   }
   const std::string wrong(name == "help" ? argv[2] : name);
   const std::string meant = nearest(wrong, names);
-  complain("'" + wrong + "' is not a command" +
-           (meant.empty() ? "; 'perf latency --help' lists them"
-                          : "; did you mean '" + meant + "'?"));
+  complain(
+      "'" + wrong + "' is not a command" +
+      (meant.empty() ? "; 'perf latency --help' lists them" : "; did you mean '" + meant + "'?"));
   return kExitUsage;
 }
 

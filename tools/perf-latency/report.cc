@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // perf latency report: why tasks slept.
+#include <algorithm>
+
 #include "analysis/causes_report.h"
 #include "analysis/timehist.h"
 #include "analysis_command.h"
@@ -18,7 +20,10 @@ std::optional<CallchainMode> parse_callchain(const std::string& text) {
 }  // namespace
 
 int run_report(int argc, char** argv) {
-  AnalysisCommand command("report", "Why did tasks sleep: latencytop's causes, from a recording");
+  AnalysisCommand command(
+      "report", "Why did tasks sleep: latencytop's causes, from a recording",
+      {Format::text, Format::json, Format::csv, Format::folded, Format::svg, Format::speedscope,
+       Format::pprof, Format::latency_stats, Format::timehist, Format::lkp});
   AnalysisOptions& options = command.options();
   std::string callchain;
   CLI::App& app = command.app();
@@ -45,6 +50,16 @@ int run_report(int argc, char** argv) {
       continue;
     }
     complain("--by: '" + name + "' is none of " + report_key_names());
+    return kExitUsage;
+  }
+  constexpr std::string_view kLetters = "SDTtXZPIxKWNR?,";
+  const bool known_states =
+      options.states == "all" ||
+      std::all_of(options.states.begin(), options.states.end(),
+                  [&](char letter) { return kLetters.find(letter) != std::string_view::npos; });
+  if (!known_states || options.states.empty()) {
+    complain("--state: '" + options.states +
+             "' is no list of state letters such as S,D, nor 'all'");
     return kExitUsage;
   }
   options.latency_stats = command.format() == Format::latency_stats;

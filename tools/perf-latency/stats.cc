@@ -17,16 +17,17 @@ void print_stats(const std::string& input, const SessionResult& result) {
   }
   for (size_t i = 0; i < result.counts.samples_of_event.size(); ++i) {
     if (result.counts.samples_of_event[i] == 0) continue;
-    const std::string name =
-        i < result.event_names.size() && !result.event_names[i].empty() ? result.event_names[i]
-                                                                        : "unknown event";
+    const std::string name = i < result.event_names.size() && !result.event_names[i].empty()
+                                 ? result.event_names[i]
+                                 : "unknown event";
     std::fprintf(stderr, "%36s: %10" PRIu64 " samples\n", name.c_str(),
                  result.counts.samples_of_event[i]);
   }
   const StageTimes& times = result.times;
-  std::fprintf(stderr,
-               "Time: %.3f s; read %.3f s, decode %.3f s (threads added up), sort and model %.3f s\n",
-               times.wall, times.read, times.decode, times.sort_and_model);
+  std::fprintf(
+      stderr,
+      "Time: %.3f s; read %.3f s, decode %.3f s (threads added up), sort and model %.3f s\n",
+      times.wall, times.read, times.decode, times.sort_and_model);
 }
 
 }  // namespace perf_latency::tool
