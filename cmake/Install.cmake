@@ -30,7 +30,8 @@ install(TARGETS perf-latency RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME perf-latency)
-install(FILES README.md COPYING CHANGELOG.md Documentation/why.md OPTIONAL DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(GLOB documents CONFIGURE_DEPENDS Documentation/*.md)
+install(FILES README.md COPYING CHANGELOG.md ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(FILES share/causes.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/perf-latency)
 

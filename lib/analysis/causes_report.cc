@@ -100,7 +100,7 @@ CausesReport::CausesReport(const AnalysisOptions& options, CauseTable& causes)
 
 DecodeNeeds CausesReport::needs() const {
   DecodeNeeds needs = TaskAnalysis::needs();
-  if (options().latencytop) needs.want({K::sched_stat_sleep, K::sched_stat_blocked});
+  if (collects_latencytop()) needs.want({K::sched_stat_sleep, K::sched_stat_blocked});
   needs.waker_stacks = needs_key(ReportKey::waker);
   return needs;
 }
@@ -176,26 +176,42 @@ RowStats& CausesReport::sums_of(const Interval& interval, TaskKind kind) {
   return sums_of(key);
 }
 
+// latencytop counts a sleep in the window in which its wakeup falls, in full.
 void CausesReport::on_interval(const Interval& interval) {
-  // latencytop counts a sleep in the window in which its wakeup falls, in full.
   const bool exact = recording().present[static_cast<size_t>(K::sched_stat_sleep)] ||
                      recording().present[static_cast<size_t>(K::sched_stat_blocked)];
-  if (options().latencytop && !exact && interval.kind == IntervalKind::sleeping && !interval.open &&
-      recording().window.contains(interval.end_ns) && keeps_thread(threads()[interval.thread])) {
-    const bool uninterruptible = interval.state == 'D' || interval.state == 'I';
-    if (uninterruptible || interval.state == 'S')
-      latencytop_.add(interval.thread, interval.stack, !uninterruptible, interval.length_ns());
-  }
+  if (collects_latencytop() && !exact && interval.kind == IntervalKind::sleeping && !interval.open)
+    take_for_latencytop(interval);
   TaskAnalysis::on_interval(interval);
 }
 
 void CausesReport::on_delay(const SleepDelay& delay) {
-  if (options().latencytop && recording().window.contains(delay.time_ns) &&
-      keeps_thread(threads()[delay.thread]))
-    latencytop_.add(delay.thread, delay.stack, delay.interruptible, delay.delay_ns);
+  if (!collects_latencytop()) return;
+  Interval interval;
+  interval.kind = IntervalKind::sleeping;
+  interval.state = delay.interruptible ? 'S' : 'D';
+  interval.thread = delay.thread;
+  interval.stack = delay.stack;
+  interval.start_ns = delay.time_ns - std::min(delay.time_ns, delay.delay_ns);
+  interval.end_ns = delay.time_ns;
+  take_for_latencytop(interval);
+}
+
+void CausesReport::take_for_latencytop(const Interval& interval) {
+  const Thread& thread = threads()[interval.thread];
+  const bool uninterruptible = interval.state == 'D' || interval.state == 'I';
+  if (!uninterruptible && interval.state != 'S') return;
+  if (!recording().window.contains(interval.end_ns) || !keeps_thread(thread)) return;
+  const uint64_t length_ns = interval.length_ns();
+  const bool kept = latencytop_.add(interval.thread, interval.stack, !uninterruptible, length_ns);
+  if (!kept || !options().latencytop) return;
+  RowStats& sums = sums_of(interval, threads().kind(thread));
+  sums.add_state(interval.state);
+  sums.add(length_ns, interval.start_ns, thread.tid, thread.comm, true);
 }
 
 void CausesReport::take(const Interval& interval, const TimeSpan& inside, TaskKind kind) {
+  if (options().latencytop) return;  // take_for_latencytop() has made the rows
   if (interval.kind == IntervalKind::running || interval.kind == IntervalKind::unknown) return;
   const bool sleep = interval.kind != IntervalKind::runnable;
   if (sleep && !keeps_state(interval)) return;
@@ -314,6 +330,7 @@ void CausesReport::fold_sums(const RawKey& key, const RowStats& stats) {
   const bool kernel =
       key.owner == TaskKind::unknown ? is_kernel_thread(key.thread) : key.owner == TaskKind::kernel;
   if (kernel && !options().kernel_threads) return;
+  if (options().latencytop && !LatencytopTables::had_mm(key.stack, recording().names)) return;
   static const StackNames::Named kNoNames{};
   FoldedRow row;
   row.runnable = key.what == kWoken || key.what == kPreempted;
@@ -350,6 +367,17 @@ void CausesReport::fold_sums(const RawKey& key, const RowStats& stats) {
   share.count += stats.count;
   share.total_ns += stats.total_ns;
   share.max_ns = std::max(share.max_ns, stats.max_ns);
+}
+
+Result<void> CausesReport::end_recording(const RecordingResult& result) {
+  if (needs_key(ReportKey::cgroup)) {
+    const auto& events = recording().context.metadata.events;
+    if (std::none_of(events.begin(), events.end(), [](const EventDescription& event) {
+          return (event.attr.sample_type & kSampleCgroup) != 0;
+        }))
+      return make_error("--by cgroup: the recording has no cgroups ('perf latency record' has)");
+  }
+  return TaskAnalysis::end_recording(result);
 }
 
 void CausesReport::fold(const RecordingResult& result, const Totals& totals) {

@@ -43,6 +43,7 @@ class CausesReport final : public TaskAnalysis {
 
   DecodeNeeds needs() const override;
   void begin_recording(const RecordingContext& context) override;
+  Result<void> end_recording(const RecordingResult& result) override;
   Report make_report() override;
 
  protected:
@@ -93,6 +94,8 @@ class CausesReport final : public TaskAnalysis {
   bool needs_key(ReportKey key) const { return (by_mask_ >> static_cast<unsigned>(key)) & 1; }
   bool wants_user_chains() const { return options().callchain >= CallchainMode::user; }
   std::vector<std::string> chain_of(const RawKey& key, const StackNames::Named& named);
+  bool collects_latencytop() const { return options().latencytop || options().vs_latencytop; }
+  void take_for_latencytop(const Interval& interval);
   RowStats& sums_of(const Interval& interval, TaskKind kind);
   RowStats& sums_of(const RawKey& key);
   bool keeps_state(const Interval& interval) const;

@@ -182,7 +182,8 @@ Table CausesReport::make_table() {
 
 Report CausesReport::make_report() {
   report_.schema = "perf-latency.report.v1";
-  report_.title = "Why tasks slept";
+  report_.title = options().latencytop ? "Why tasks slept, by the rules of the kernel's latencytop"
+                                       : "Why tasks slept";
   for (const FoldedRow& row : folded_) {
     if (!row.runnable || row.stats.count == 0 || !needs_key(ReportKey::cause) || by_.size() != 1 ||
         options().interval_ns != 0)

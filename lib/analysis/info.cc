@@ -47,8 +47,10 @@ Table event_table(const SessionResult& result) {
   table.columns = {{"name", "Event", CellKind::text, true, true},
                    {"samples", "Samples", CellKind::count, true, false}};
   for (size_t i = 0; i < result.metadata.events.size(); ++i) {
+    // A pipe may name an event after its samples.
+    const std::string& given = result.metadata.events[i].name;
     const std::string& planned =
-        i < result.event_names.size() ? result.event_names[i] : result.metadata.events[i].name;
+        given.empty() && i < result.event_names.size() ? result.event_names[i] : given;
     const EventAttr& attr = result.metadata.events[i].attr;
     std::string name = planned;
     if (name.empty())

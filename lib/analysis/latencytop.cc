@@ -53,9 +53,11 @@ std::vector<uint64_t> kernel_trace(std::span<const uint64_t> chain, const Schedu
   return trace;
 }
 
+}  // namespace
+
 // The global table leaves out tasks without an mm: kernel threads, and tasks that have given it up in
 // do_exit (kernel/exit.c). A chain tells: it comes from user mode and has no do_exit.
-bool had_mm(StackId stack, StackNames& names) {
+bool LatencytopTables::had_mm(StackId stack, StackNames& names) {
   if (!names.of(stack).user_entry) return false;
   const auto chain = names.stacks().view(stack);
   for (size_t i = 0; i < chain.size(); ++i)
@@ -63,25 +65,23 @@ bool had_mm(StackId stack, StackNames& names) {
   return true;
 }
 
-}  // namespace
-
-void LatencytopTables::add(ThreadId thread, StackId stack, bool interruptible, uint64_t ns) {
+bool LatencytopTables::add(ThreadId thread, StackId stack, bool interruptible, uint64_t ns) {
   // The kernel passes the units as an int: what does not fit arrives cut or negative.
   const auto units = static_cast<int32_t>(static_cast<uint32_t>(ns >> 10));
   if (units <= 0) {
     ++hidden_.too_short;
     hidden_.too_short_ns += ns;
-    return;
+    return false;
   }
   if (interruptible && static_cast<uint64_t>(units) > kMaxInterruptibleUnits) {
     ++hidden_.over_5ms;
     hidden_.over_5ms_ns += ns;
-    return;
+    return false;
   }
   if (!stack.valid()) {
     ++hidden_.no_chain;
     hidden_.no_chain_ns += ns;
-    return;
+    return false;
   }
   ++sleeps_;
   const auto add_to = [&](Sum& sum) {
@@ -92,6 +92,7 @@ void LatencytopTables::add(ThreadId thread, StackId stack, bool interruptible, u
   };
   add_to(global_[stack]);
   add_to(tasks_[thread][stack]);
+  return true;
 }
 
 std::vector<LatencytopTables::Record> LatencytopTables::fill(const Sums& sums, StackNames& names,

@@ -29,8 +29,11 @@ class LatencytopTables {
 
   void clear() { *this = LatencytopTables(); }
 
-  // A sleep of `ns` that a wakeup ended. Sleeps that the kernel would drop are counted as hidden.
-  void add(ThreadId thread, StackId stack, bool interruptible, uint64_t ns);
+  // A sleep of `ns` that a wakeup ended. False when the kernel would drop it; those are counted.
+  bool add(ThreadId thread, StackId stack, bool interruptible, uint64_t ns);
+
+  // Whether a sleep in this chain belongs to the system's table.
+  static bool had_mm(StackId stack, StackNames& names);
 
   // Fills the tables; `diagnostics` gets what the limits dropped.
   LatencyStats make(StackNames& names, const ThreadTable& threads, const StringPool& strings,

@@ -12,6 +12,9 @@
 #include <unordered_map>
 
 #include "perfdata/reader.h"
+#include "tracepoint/format_cache.h"
+#include "tracepoint/running_kernel.h"
+#include "tracepoint/tracing_data.h"
 #include "tracepoint/event_sorter.h"
 
 namespace perf_latency {
@@ -70,6 +73,7 @@ class Session {
   void sequence(DecodedBatch& batch);
   void announce_losses(const std::vector<Event>& events);
   void update_plan();
+  void borrow_formats(const RecordBatch& first);
   bool interrupted() const {
     return options_.interrupted != nullptr && options_.interrupted->load(std::memory_order_relaxed);
   }
@@ -88,6 +92,8 @@ class Session {
   Diagnostics plan_diagnostics_;
   std::shared_ptr<const DecodePlan> plan_;
   uint32_t plan_generation_ = UINT32_MAX;
+  std::unique_ptr<FormatCache> formats_;
+  bool formats_are_bad_ = false;
   uint64_t next_to_read_ = 0;
   bool input_ended_ = false;
 
@@ -106,18 +112,30 @@ class Session {
   bool started_ = false;
 };
 
-// The tracing data of the recording, or that of the running kernel when the recorder was killed before
-// it could write its own and the release is the same.
 void Session::update_plan() {
   const Metadata& metadata = reader_.metadata();
   if (plan_ != nullptr && plan_generation_ == metadata.generation) return;
   plan_generation_ = metadata.generation;
-  Result<TracingData> data = make_error("the recording has no tracepoint formats");
-  if (!metadata.tracing_data.empty()) {
-    data = parse_tracing_data(metadata.tracing_data);
-    if (!data) plan_diagnostics_.add_detail(Diag::no_formats, data.error().what, 0);
+  if (formats_ == nullptr && !formats_are_bad_ && !metadata.tracing_data.empty()) {
+    auto data = parse_tracing_data(metadata.tracing_data);
+    formats_are_bad_ = !data;
+    if (data)
+      formats_ = std::make_unique<FormatCache>(std::move(*data));
+    else
+      plan_diagnostics_.add_detail(Diag::no_formats, data.error().what, 0);
   }
-  plan_ = DecodePlan::make(metadata, data ? &*data : nullptr, analysis_.needs(), plan_diagnostics_);
+  plan_ = DecodePlan::make(metadata, formats_.get(), analysis_.needs(), plan_diagnostics_);
+}
+
+// When the recorder was killed before it could write the formats, those of the running kernel may be
+// the same. The first records tell.
+void Session::borrow_formats(const RecordBatch& first) {
+  if (formats_ != nullptr || formats_are_bad_ || !reader_.metadata().lacks_descriptions()) return;
+  auto data = running_kernel_formats(RunningKernel::of_this_machine(), reader_.metadata(), first);
+  if (!data) return;
+  plan_diagnostics_.add(Diag::formats_from_running_kernel);
+  formats_ = std::make_unique<FormatCache>(std::move(*data));
+  plan_ = nullptr;
 }
 
 bool Session::take_and_decode(Worker& worker) {
@@ -129,6 +147,7 @@ bool Session::take_and_decode(Worker& worker) {
     if (input_ended_ || interrupted()) return false;
     const auto start = Clock::now();
     const bool got = reader_.next(batch);
+    if (got && next_to_read_ == 0) borrow_formats(batch);
     update_plan();
     worker.read_seconds += seconds_since(start);
     if (!got) {
@@ -194,16 +213,16 @@ void Session::sequence(DecodedBatch& batch) {
 // last event before the loss. The span is announced before the events of the round are handed on,
 // since those of other CPUs may show the gap earlier than the LOST record's own time.
 void Session::announce_losses(const std::vector<Event>& events) {
-  for (size_t i = 0; i < events.size(); ++i) {
-    const Event& event = events[i];
-    if (event.kind != EventKind::record_lost || event.time_ns == 0) continue;
-    uint64_t from = last_ns_of_cpu_[event.cpu];
-    for (size_t before = i; before-- != 0;) {
-      if (events[before].cpu != event.cpu || events[before].time_ns == 0) continue;
-      from = events[before].time_ns;
-      break;
-    }
-    analysis_.announce_loss(std::min(from, event.time_ns), event.time_ns);
+  const bool any = std::any_of(events.begin(), events.end(), [](const Event& event) {
+    return event.kind == EventKind::record_lost;
+  });
+  for (const Event& event : events) {
+    if (!any) break;
+    if (event.time_ns == 0) continue;
+    uint64_t& last_ns = last_ns_of_cpu_[event.cpu];
+    if (event.kind == EventKind::record_lost)
+      analysis_.announce_loss(std::min(last_ns, event.time_ns), event.time_ns);
+    last_ns = event.time_ns;
   }
   if (!events.empty() && events.back().time_ns != 0)
     last_ns_of_cpu_[events.back().cpu] = events.back().time_ns;

@@ -19,10 +19,24 @@ class MappedFile final : public InputStream {
     owner_ = std::move(mapping);
     window_ = bytes;
     position_ = offset;
+    dropped_ = bytes.data();
+  }
+
+  // The mapping of a file of many GB must not fill the memory that is counted as ours.
+  void drop_behind() override {
+    constexpr uint64_t kStep = 16u << 20;
+    const auto behind = static_cast<uint64_t>(window_.data() - dropped_);
+    if (behind < kStillUsed + kStep) return;
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const uintptr_t from = (reinterpret_cast<uintptr_t>(dropped_) + page - 1) & ~(page - 1);
+    ::madvise(reinterpret_cast<void*>(from), kStep, MADV_DONTNEED);
+    dropped_ += kStep;
   }
 
  private:
   bool refill(size_t) override { return false; }
+
+  const std::byte* dropped_ = nullptr;  // everything before was given back
 };
 
 // Blocks are handed on with the batches that lie in them, so each refill takes a new one and copies

@@ -36,6 +36,10 @@ class InputStream {
   // Moves past `bytes`, which need not be in the window. False when the input ends before.
   bool skip(uint64_t bytes);
 
+  // Tells that bytes before position() - kStillUsed will not be looked at any more.
+  virtual void drop_behind() {}
+  static constexpr uint64_t kStillUsed = 16u << 20;
+
   // Set when reading failed (not: ended).
   const std::string& read_error() const { return read_error_; }
 

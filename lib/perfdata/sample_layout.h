@@ -52,6 +52,7 @@ struct SampleView {
   int32_t pid = -1;
   int32_t tid = -1;
   uint32_t cpu = 0;
+  uint16_t cpumode = 0;  // of the record's misc bits; whoever takes the chain apart sets it
   uint32_t chain_length = 0;
   const std::byte* chain = nullptr;  // chain_length u64s
   std::span<const std::byte> raw;

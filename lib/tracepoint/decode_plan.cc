@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
 
 namespace perf_latency {
 namespace {
@@ -171,60 +170,43 @@ bool is_cpu_sample(const EventAttr& attr) {
   return attr.sample_period != 0;
 }
 
-using FormatsById = std::unordered_map<uint64_t, EventFormat>;
-
-// Only the formats that the file's events use are parsed: a perf of the whole kernel carries thousands.
-FormatsById parse_used_formats(const Metadata& metadata, const TracingData& data) {
-  FormatsById formats;
-  for (const TracingData::Format& text : data.formats) {
-    const size_t at = text.text.find("\nID: ");
-    if (at == std::string::npos || text.system == "ftrace") continue;
-    const uint64_t id = std::strtoull(text.text.c_str() + at + 5, nullptr, 10);
-    const bool used = std::any_of(
-        metadata.events.begin(), metadata.events.end(), [&](const EventDescription& event) {
-          return event.attr.type == kTypeTracepoint && event.attr.config == id;
-        });
-    if (!used || formats.contains(id)) continue;
-    auto format = parse_event_format(text.system, text.text, data.long_bytes, data.big_endian);
-    if (format) formats.emplace(id, std::move(*format));
-  }
-  return formats;
+// False when the format lacks what the decoder needs: the samples are not used then.
+bool plan_switch(const EventFormat& format, TaskStateTable& states, Diagnostics& diagnostics) {
+  auto parsed = TaskStateTable::parse(format.print_format);
+  if (parsed)
+    states = *parsed;
+  else
+    diagnostics.add_detail(Diag::missing_field, parsed.error().what);
+  return parsed.has_value();
 }
 
 }  // namespace
 
-std::shared_ptr<const DecodePlan> DecodePlan::make(const Metadata& metadata,
-                                                   const TracingData* data,
+std::shared_ptr<const DecodePlan> DecodePlan::make(const Metadata& metadata, FormatCache* formats,
                                                    const DecodeNeeds& needs,
                                                    Diagnostics& diagnostics) {
   auto plan = std::make_shared<DecodePlan>();
   plan->swapped = metadata.swapped;
   const bool host_is_big = std::endian::native == std::endian::big;
-  plan->raw_swapped = data != nullptr ? data->big_endian != host_is_big : metadata.swapped;
+  plan->raw_swapped =
+      formats != nullptr ? formats->big_endian() != host_is_big : metadata.swapped;
   plan->needs = needs;
   plan->index = EventIndex(metadata);
-  const FormatsById formats = data != nullptr ? parse_used_formats(metadata, *data) : FormatsById();
+  plan->guest_ids = metadata.guest_ids;
   for (const EventDescription& event : metadata.events) {
     EventPlan one;
     one.layout = SampleLayout(event.attr);
     std::string name = event.name;
     if (event.attr.type == kTypeTracepoint) {
-      const auto format = formats.find(event.attr.config);
-      if (format == formats.end()) {
-        one.lacks_format = true;
-      } else {
-        if (name.empty()) name = format->second.system + ":" + format->second.name;
-        if (const auto* row = find_row(format->second.system, format->second.name))
-          plan_tracepoint(*row, format->second, one, diagnostics);
-        if (one.kind == EventKind::sched_switch) {
-          auto states = TaskStateTable::parse(format->second.print_format);
-          if (states) {
-            plan->states = *states;
-          } else {
-            one.kind = EventKind::none;
-            diagnostics.add_detail(Diag::missing_field, states.error().what);
-          }
-        }
+      const EventFormat* format =
+          formats != nullptr ? formats->find(event.attr.config) : nullptr;
+      one.lacks_format = format == nullptr;
+      if (format != nullptr) {
+        if (name.empty()) name = format->system + ":" + format->name;
+        if (const auto* row = find_row(format->system, format->name))
+          plan_tracepoint(*row, *format, one, diagnostics);
+        if (one.kind == EventKind::sched_switch && !plan_switch(*format, plan->states, diagnostics))
+          one.kind = EventKind::none;
       }
     } else if (is_cpu_sample(event.attr)) {
       one.kind = EventKind::cpu_sample;

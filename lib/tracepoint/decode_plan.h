@@ -15,8 +15,8 @@
 #include "perfdata/sample_layout.h"
 #include "tracepoint/event.h"
 #include "tracepoint/event_format.h"
+#include "tracepoint/format_cache.h"
 #include "tracepoint/task_state.h"
-#include "tracepoint/tracing_data.h"
 
 namespace perf_latency {
 
@@ -54,8 +54,7 @@ struct EventPlan {
 class DecodePlan {
  public:
   // `formats` may be null: then tracepoints cannot be decoded.
-  static std::shared_ptr<const DecodePlan> make(const Metadata& metadata,
-                                                const TracingData* formats,
+  static std::shared_ptr<const DecodePlan> make(const Metadata& metadata, FormatCache* formats,
                                                 const DecodeNeeds& needs, Diagnostics& diagnostics);
 
   bool swapped = false;      // records
@@ -63,6 +62,7 @@ class DecodePlan {
   DecodeNeeds needs;
   EventIndex index;
   std::vector<EventPlan> events;
+  std::unordered_set<uint64_t> guest_ids;  // samples of these are a virtual machine's
   TaskStateTable states;
   EventKinds present;              // kinds that the file has events for, wanted or not
   std::vector<std::string> names;  // "sched:sched_switch", as far as known

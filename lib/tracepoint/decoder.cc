@@ -21,6 +21,14 @@ bool starts_sleep(const Event& event) {
 int32_t as_tid(uint64_t number) { return static_cast<int32_t>(static_cast<uint32_t>(number)); }
 int16_t as_prio(uint64_t number) { return static_cast<int16_t>(number); }
 
+// Tasks and CPUs of a virtual machine are not those of the host.
+bool is_of_guest(const EventPlan& event_plan, const DecodePlan& plan,
+                 std::span<const std::byte> record) {
+  if (plan.guest_ids.empty() || event_plan.layout.id_at == SampleLayout::kAbsent) return false;
+  return plan.guest_ids.contains(
+      load_unchecked<uint64_t>(record.data() + event_plan.layout.id_at, plan.swapped));
+}
+
 uint64_t number_or(const FieldRef& field, std::span<const std::byte> raw, bool swap,
                    uint64_t otherwise) {
   return field.present() ? load_number(field, raw, swap) : otherwise;
@@ -90,7 +98,8 @@ void Decoder::decode_sample(std::span<const std::byte> record, uint16_t misc,
   } else if (event_plan.layout.time_at == SampleLayout::kAbsent) {
     counts_.diagnostics.add(Diag::no_time);
   }
-  if (!wanted) return;
+  if (!wanted || is_of_guest(event_plan, plan, record)) return;
+  view.cpumode = misc & kMiscCpumodeMask;
 
   Event event{};
   event.time_ns = view.time_ns;
@@ -103,7 +112,7 @@ void Decoder::decode_sample(std::span<const std::byte> record, uint16_t misc,
   if (event_plan.kind == K::cpu_sample) {
     event.sample = {view.ip, view.period, index};
     const uint16_t mode = misc & kMiscCpumodeMask;
-    if (mode == kMiscKernel || mode == kMiscGuestKernel) event.flags |= kEventKernel;
+    if (mode == kMiscKernel) event.flags |= kEventKernel;
     if (plan.needs.other_stacks) take_chain(view, plan, plan.needs.user_stacks, event);
   } else {
     if (view.raw.size() < event_plan.min_raw_bytes) {
@@ -258,27 +267,37 @@ bool Decoder::decode_tracepoint(const EventPlan& event_plan, const DecodePlan& p
   return true;
 }
 
-// Splits a chain at its markers. Very old kernels wrote no leading marker: an address in the upper half
-// is the kernel's.
+// Splits a chain at its markers. Very old kernels wrote no leading marker: where the sample was taken
+// tells whose the first frames are, and where it does not, an address in the upper half is the kernel's.
 void Decoder::take_chain(const SampleView& view, const DecodePlan& plan, bool user, Event& event) {
   const bool swap = plan.swapped;
   const std::byte* const chain = view.chain;
   const uint32_t count = view.chain_length;
+  const auto word_at = [&](uint32_t i) {
+    return load_unchecked<uint64_t>(chain + size_t{i} * 8, swap);
+  };
   enum class Context { none, kernel, user, other } context = Context::none;
+  if (view.cpumode == kMiscKernel) context = Context::kernel;
+  if (view.cpumode == kMiscUser) context = Context::user;
+  if (view.cpumode == kMiscGuestKernel || view.cpumode == kMiscGuestUser) context = Context::other;
   for (uint32_t i = 0; i < count;) {
-    const auto word = load_unchecked<uint64_t>(chain + size_t{i} * 8, swap);
+    const uint64_t word = word_at(i);
     if (word >= kContextFirst) {
       context = word == kContextKernel ? Context::kernel
                 : word == kContextUser ? Context::user
                                        : Context::other;
       ++i;
+      if (word == kContextUserDeferred && i < count) {
+        if (user && event.kind == K::sched_switch)
+          event.sched_switch.deferred = fold_cookie(word_at(i));
+        ++i;
+      }
       continue;
     }
     if (context == Context::none)
       context = static_cast<int64_t>(word) < 0 ? Context::kernel : Context::user;
     uint32_t end = i + 1;
-    while (end < count && load_unchecked<uint64_t>(chain + size_t{end} * 8, swap) < kContextFirst)
-      ++end;
+    while (end < count && word_at(end) < kContextFirst) ++end;
     if (context == Context::kernel && !event.stack.valid())
       event.stack = intern_chain(chain + size_t{i} * 8, end - i, swap);
     else if (context == Context::user && user && !event.user_stack.valid())
@@ -286,6 +305,21 @@ void Decoder::take_chain(const SampleView& view, const DecodePlan& plan, bool us
     if (context != Context::other && !user) return;
     i = end;
   }
+}
+
+// The user frames of earlier samples of this thread. Some kernels put the marker of user frames before
+// them, as in a sample.
+void Decoder::take_deferred_chain(std::span<const std::byte> frames, const DecodePlan& plan,
+                                  Event& event) {
+  if (!plan.needs.user_stacks) return;
+  const bool swap = plan.swapped;
+  while (frames.size() >= 8 && load_unchecked<uint64_t>(frames.data(), swap) >= kContextFirst)
+    frames = frames.subspan(8);
+  size_t count = 0;
+  while (count < frames.size() / 8 &&
+         load_unchecked<uint64_t>(frames.data() + count * 8, swap) < kContextFirst)
+    ++count;
+  if (count != 0) event.user_stack = intern_chain(frames.data(), count, swap);
 }
 
 void Decoder::take_dump(const SampleView& view, const EventPlan& event_plan, Event& event) {

@@ -76,6 +76,7 @@ enum class EventKind : uint8_t {
   record_ksymbol,
   record_cgroup,
   record_switch,
+  record_callchain_deferred,
   count_
 };
 
@@ -130,7 +131,7 @@ struct Event {
       StringId next_comm;
       int16_t prev_prio;
       int16_t next_prio;
-      uint32_t reserved;
+      uint32_t deferred;  // names the deferred user chain (fold_cookie); 0: none
     } sched_switch;
     struct {
       int32_t tid;
@@ -198,6 +199,9 @@ struct Event {
       uint64_t lost;
     } lost;
     struct {
+      uint32_t cookie;  // record_callchain_deferred: user_stack is the chain, folded as above
+    } deferred;
+    struct {
       int32_t tid;
       int32_t pid;
     } other_task;  // record_switch: the next or the previous task, if known
@@ -218,6 +222,13 @@ struct Event {
   };
   uint64_t cgroup = 0;  // of the running task; 0 when the file does not tell
 };
+
+// The cookie that joins a sample with the user chain which the kernel writes when the task returns to
+// user mode (6.19, kernel/unwind/deferred.c): CPU and counter, unique for a thread for long enough.
+inline uint32_t fold_cookie(uint64_t cookie) {
+  const auto folded = static_cast<uint32_t>(cookie ^ (cookie >> 32) * 0x9e3779b1u);
+  return folded != 0 ? folded : 1;
+}
 
 static_assert(sizeof(Event) == 64);
 static_assert(std::is_trivially_copyable_v<Event>);

@@ -63,12 +63,23 @@ EventSorter::~EventSorter() {
   if (spill_file_ != nullptr) std::fclose(spill_file_);
 }
 
+// A ring that is written backward (--overwrite) would give a run for each event.
+void EventSorter::order_if_scattered(std::vector<Event>& batch) {
+  constexpr size_t kFew = 64;
+  size_t descents = 0;
+  for (size_t i = 1; i < batch.size(); ++i) descents += batch[i].time_ns < batch[i - 1].time_ns;
+  if (descents <= kFew + batch.size() / 8) return;
+  std::stable_sort(batch.begin(), batch.end(),
+                   [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
+}
+
 // Cuts the batch into ascending runs; a run that goes on where the last one ended is the same run.
 void EventSorter::add(std::vector<Event>&& batch) {
   if (batch.empty()) {
     buffers_.put(std::move(batch));
     return;
   }
+  order_if_scattered(batch);
   const auto events = buffers_.share(std::move(batch));
   const size_t count = events->size();
   size_t begin = 0;

@@ -59,6 +59,7 @@ class EventSorter {
   };
   class SpilledRun;
 
+  static void order_if_scattered(std::vector<Event>& batch);
   void gather(uint64_t limit_ns);
   void sort_refs();
   void emit(uint64_t limit_ns);

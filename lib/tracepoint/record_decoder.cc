@@ -34,6 +34,8 @@ EventKind kind_of(RecordType type) {
     case RecordType::switch_:
     case RecordType::switch_cpu_wide:
       return K::record_switch;
+    case RecordType::callchain_deferred:
+      return K::record_callchain_deferred;
     default:
       return K::none;
   }
@@ -129,6 +131,13 @@ bool Decoder::decode_record(std::span<const std::byte> body, uint32_t type, uint
       if ((misc & kMiscSwitchOut) != 0) event.flags |= kEventOut;
       if ((misc & kMiscSwitchOutPreempt) != 0) event.flags |= kEventPreempted;
       break;
+    case K::record_callchain_deferred: {
+      event.deferred.cookie = fold_cookie(cursor.u64());
+      const uint64_t count = cursor.u64();
+      if (count > cursor.left() / 8) return false;
+      take_deferred_chain(cursor.bytes(count * 8), plan, event);
+      break;
+    }
     default:
       break;
   }
@@ -145,6 +154,7 @@ bool Decoder::decode_map(std::span<const std::byte> body, uint32_t type, uint16_
   map.start = cursor.u64();
   map.length = cursor.u64();
   map.page_offset = cursor.u64();
+  if ((misc & kMiscMapParseTimeout) != 0) counts_.diagnostics.add(Diag::map_parse_timeout);
   map.data = (misc & kMiscMmapData) != 0;
   if (type == static_cast<uint32_t>(RecordType::mmap2)) {
     constexpr size_t kIdBytes = 20;

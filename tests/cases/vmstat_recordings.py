@@ -201,7 +201,6 @@ def story_starved(test, case, rows, tasks):
     held = [row for row in tasks if row["held_up_ns"] > 10**9]
     test.equal([(row["task"]["tid"], row["policy"], row["priority"]) for row in held],
                [(208, "SCHED_FIFO/RR", "1")], "who kept work waiting")
-    # Cut before the task ends: the work has never run, and its age is what is left of the window.
     early = test.json("vmstat-sync", "-f", "-i", case / "perf.data", *symbols_of(case), "--isolated", "1",
                       "--fail-if", "queue_delay_max(1)>5s", ok=(2,))["rows"][1]
     test.equal(early["verdict"], "FAIL", "CPU 1: verdict in JSON")

@@ -220,7 +220,7 @@ Result<std::string> check_kernel(const CauseTable& table, const CausesOptions& o
   CheckedKernel checked{options.kallsyms.empty() ? kRunningKernel : options.kallsyms, ""};
   utsname running{};
   if (options.kallsyms.empty() && uname(&running) == 0) checked.release = running.release;
-  const auto bytes = FileBytes::open(checked.path);
+  const auto bytes = FileBytes::open_trusted(checked.path);
   if (!bytes) return bytes.error();
   const KernelFunctions kernel(bytes->text());
   if (kernel.size() == 0) return make_error(checked.path + ": no kernel functions in it");

@@ -36,7 +36,7 @@ Result<CauseTable> load_cause_table(const std::optional<std::string>& causes_opt
     if (path && !std::filesystem::exists(*path, error)) path.reset();
   }
   if (!path) return CauseTable::load(shipped_cause_table());
-  const auto bytes = FileBytes::open(*path);
+  const auto bytes = FileBytes::open_trusted(*path);
   if (!bytes) return about_file(*path, bytes.error());
   auto table = CauseTable::load(shipped_cause_table(), bytes->text());
   if (!table) return about_file(*path, table.error());

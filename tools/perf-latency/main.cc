@@ -17,10 +17,16 @@ namespace {
 constexpr Command kCommands[] = {
     {"record", "Record scheduler and lock events with call chains", run_record},
     {"report", "Why did tasks sleep: latencytop's causes, from a recording", run_report},
+    {"contention", "Which kernel locks were waited for, where, how long, and who held them",
+     run_contention},
+    {"hold-time", "How long kernel locks were held: histograms, intervals, every long hold",
+     run_hold_time},
+    {"spin", "CPU time burnt in lock slow paths, and for whom", run_spin},
     {"vmstat-sync", "Which CPUs were disturbed by vmstat work; a verdict per isolated CPU",
      run_vmstat_sync},
     {"info", "What is in a recording, and which reports it can answer", run_info},
     {"causes", "The table of causes that names sleeps", run_causes},
+    {"bench", "Measure what the kernel's vmstat code costs, in cycles", run_bench},
 };
 
 void print_usage(FILE* to) {

@@ -35,7 +35,11 @@ std::string unknown_option(const CLI::App& app, const std::string& option) {
   std::vector<std::string> known;
   for (const CLI::Option* each : app.get_options())
     for (const std::string& name : each->get_lnames()) known.push_back("--" + name);
-  const std::string meant = nearest(option, known);
+  // A name that was not typed to its end is nearer than one with as many letters.
+  const auto begun = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
+    return option.size() > 3 && name.starts_with(option);
+  });
+  const std::string meant = begun != known.end() ? *begun : nearest(option, known);
   return "unknown option '" + option + "'" +
          (meant.empty() ? "; 'perf latency record --help' lists them"
                         : "; did you mean '" + meant + "'?");

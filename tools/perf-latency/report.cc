@@ -63,8 +63,11 @@ int run_report(int argc, char** argv) {
     return kExitUsage;
   }
   options.latency_stats = command.format() == Format::latency_stats;
-  options.latencytop =
-      options.latencytop || options.latency_stats || options.vs_latencytop || options.per_task;
+  options.latencytop = options.latencytop || options.latency_stats;
+  if (options.per_task && !options.latency_stats) {
+    complain("--per-task needs --format latency_stats");
+    return kExitUsage;
+  }
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
   if (command.format() == Format::timehist) {
