@@ -51,9 +51,8 @@ void ContentionReport::WaitStats::merge(const WaitStats& other) {
 ContentionReport::ContentionReport(const AnalysisOptions& options, const LockOptions& lock_options,
                                    CauseTable& causes)
     : LockAnalysis(options, lock_options, causes, LockBy::caller,
-                   lock_options.holder ||
-                       std::find(lock_options.by.begin(), lock_options.by.end(), LockBy::holder) !=
-                           lock_options.by.end()) {}
+                   lock_options.holder || std::find(lock_options.by.begin(), lock_options.by.end(),
+                                                    LockBy::holder) != lock_options.by.end()) {}
 
 void ContentionReport::begin_recording(const RecordingContext& context) {
   LockAnalysis::begin_recording(context);
@@ -103,8 +102,8 @@ void ContentionReport::add_holders(uint32_t row, const LockWait& wait, const Tim
     if (end <= start) continue;
     how_ns_[static_cast<size_t>(segment.how)] += end - start;
     if (segment.released) released_ns_ += end - start;
-    HolderRow& holder = holders_[{row, segment.owner, segment.how, segment.one_of_several,
-                                  segment.release_stack}];
+    HolderRow& holder =
+        holders_[{row, segment.owner, segment.how, segment.one_of_several, segment.release_stack}];
     ++holder.waits;
     holder.total_ns += end - start;
     if (!segment.owner.valid()) {
@@ -159,8 +158,7 @@ void ContentionReport::fold_holder(const HolderKey& key, const HolderRow& row) {
   std::string comm = key.owner.valid() ? task_name(key.owner) : std::string("[unknown]");
   std::string how(how_name(key.how));
   if (key.one_of_several) how += ", one of several";
-  const std::string id =
-      comm + '\x1f' + std::to_string(tid_of(key.owner)) + '\x1f' + how;
+  const std::string id = comm + '\x1f' + std::to_string(tid_of(key.owner)) + '\x1f' + how;
   NamedHolder& holder = into.holders[id];
   holder.comm = std::move(comm);
   holder.how = std::move(how);

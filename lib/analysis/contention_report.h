@@ -17,7 +17,7 @@ namespace perf_latency {
 // Time of waits by what the lock's holder was doing, and who and what it was most of all.
 struct HolderSums {
   std::array<uint64_t, kHolderStates> ns{};
-  std::unordered_map<StackId, uint64_t> sleeping_in;       // call chains of sleeping holders
+  std::unordered_map<StackId, uint64_t> sleeping_in;  // call chains of sleeping holders
   std::unordered_map<ThreadId, uint64_t> preempted_by;
 
   uint64_t of(HolderState state) const { return ns[static_cast<size_t>(state)]; }
@@ -85,8 +85,8 @@ class ContentionReport final : public LockAnalysis {
   };
   struct FoldedRow {
     std::vector<Cell> keys;
-    std::map<std::string, uint64_t> types;    // by time
-    std::map<uint64_t, uint64_t> addresses;   // with --by lock
+    std::map<std::string, uint64_t> types;   // by time
+    std::map<uint64_t, uint64_t> addresses;  // with --by lock
     WaitStats sums;
     std::map<std::string, NamedHolder> holders;
     std::map<std::vector<std::string>, StackShare> stacks;

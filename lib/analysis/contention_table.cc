@@ -140,19 +140,18 @@ Table ContentionReport::make_holder_table(const Table& rows) const {
   table.title = "Who held them";
   table.columns = key_columns();
   const size_t keys = table.columns.size();
-  for (const Column& column :
-       {Column{"holder.comm", "Holder", CellKind::text, true, true},
-        Column{"holder.pid", "Pid", CellKind::number, false, true},
-        Column{"holder.tid", "Tid", CellKind::number, true, true},
-        Column{"how", "Known by", CellKind::text, true, true},
-        Column{"waits", "Waits", CellKind::count},
-        Column{"total_ns", "Total", CellKind::duration_ns},
-        Column{"holder_running_ns", "Running", CellKind::duration_ns},
-        Column{"holder_preempted_ns", "Preempted", CellKind::duration_ns},
-        Column{"holder_sleeping_ns", "Asleep", CellKind::duration_ns},
-        Column{"holder_unknown_ns", "Unknown", CellKind::duration_ns, false},
-        Column{"cause", "Asleep on", CellKind::text},
-        Column{"preempted_by", "Preempted by", CellKind::text}})
+  for (const Column& column : {Column{"holder.comm", "Holder", CellKind::text, true, true},
+                               Column{"holder.pid", "Pid", CellKind::number, false, true},
+                               Column{"holder.tid", "Tid", CellKind::number, true, true},
+                               Column{"how", "Known by", CellKind::text, true, true},
+                               Column{"waits", "Waits", CellKind::count},
+                               Column{"total_ns", "Total", CellKind::duration_ns},
+                               Column{"holder_running_ns", "Running", CellKind::duration_ns},
+                               Column{"holder_preempted_ns", "Preempted", CellKind::duration_ns},
+                               Column{"holder_sleeping_ns", "Asleep", CellKind::duration_ns},
+                               Column{"holder_unknown_ns", "Unknown", CellKind::duration_ns, false},
+                               Column{"cause", "Asleep on", CellKind::text},
+                               Column{"preempted_by", "Preempted by", CellKind::text}})
     table.columns.push_back(column);
   table.with_stacks = options().stacks;
   for (const Row& above : rows.rows) {
@@ -162,9 +161,8 @@ Table ContentionReport::make_holder_table(const Table& rows) const {
     if (row == folded_.end()) continue;
     std::vector<const NamedHolder*> holders;
     for (const auto& [id, holder] : row->holders) holders.push_back(&holder);
-    std::stable_sort(holders.begin(), holders.end(), [](const auto* a, const auto* b) {
-      return a->total_ns > b->total_ns;
-    });
+    std::stable_sort(holders.begin(), holders.end(),
+                     [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     constexpr size_t kShown = 5;
     const bool all = options().limit == 0;
     for (size_t i = 0; i < holders.size() && (all || i < kShown); ++i) {
@@ -198,29 +196,34 @@ void ContentionReport::add_notes() {
   if (with_holders) {
     const uint64_t known = all - how_ns_[0];
     notes.push_back(fmt::format(
-        "the holder is known for {:.1f} % of the wait time: {:.1f} % exactly, {:.1f} % by the wakeup "
+        "the holder is known for {:.1f} % of the wait time: {:.1f} % exactly, {:.1f} % by the "
+        "wakeup "
         "that ended a wait, {:.1f} % by hand-over",
-        share(known, all), share(how_ns_[1], all), share(how_ns_[2], all),
-        share(how_ns_[3], all)));
+        share(known, all), share(how_ns_[1], all), share(how_ns_[2], all), share(how_ns_[3], all)));
     if (released_ns_ != 0)
       notes.push_back(fmt::format(
           "{:.1f} % of it the lock had been released already, and the waiter was on its way",
           share(released_ns_, all)));
-    report_.facts.push_back({"holder_known_percent", "", CellKind::percent, Cell(share(known, all))});
+    report_.facts.push_back(
+        {"holder_known_percent", "", CellKind::percent, Cell(share(known, all))});
   }
   if (has(EventKind::contention_begin))
     notes.push_back(
         "not visible in these events: spinning for an rwsem, the first waiter of a spinlock, and "
         "acquisitions without waiting");
   if (sources_overlap_)
-    notes.push_back("some waits are seen by several kinds of events: rows by lock and by type show "
-                    "each kind, all others the main one (--type chooses)");
+    notes.push_back(
+        "some waits are seen by several kinds of events: rows by lock and by type show "
+        "each kind, all others the main one (--type chooses)");
   if (counts_.ends_without_begin + counts_.waits_without_end != 0)
-    notes.push_back(fmt::format("waits of which only one end is in the recording: {} without the "
-                                "beginning, {} without the end; not counted",
-                                counts_.ends_without_begin, counts_.waits_without_end));
-  report_.facts.push_back({"ends_without_begin", "", CellKind::count, Cell(counts_.ends_without_begin)});
-  report_.facts.push_back({"waits_without_end", "", CellKind::count, Cell(counts_.waits_without_end)});
+    notes.push_back(
+        fmt::format("waits of which only one end is in the recording: {} without the "
+                    "beginning, {} without the end; not counted",
+                    counts_.ends_without_begin, counts_.waits_without_end));
+  report_.facts.push_back(
+      {"ends_without_begin", "", CellKind::count, Cell(counts_.ends_without_begin)});
+  report_.facts.push_back(
+      {"waits_without_end", "", CellKind::count, Cell(counts_.waits_without_end)});
 }
 
 Report ContentionReport::make_report() {

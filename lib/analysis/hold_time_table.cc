@@ -117,17 +117,17 @@ Table HoldTimeReport::make_long_table() {
   Table table;
   table.key = "long_holds";
   table.title = "Held for " + format_duration(*lock_options().long_ns) + " or longer";
-  table.columns = {{"start_ns", "Time", CellKind::time_ns, true, true},
-                   {"hold_ns", "Held", CellKind::duration_ns},
-                   {"cpu", "CPU", CellKind::number},
-                   {"comm", "Command", CellKind::text},
-                   {"pid", "Pid", CellKind::number, false},
-                   {"tid", "Tid", CellKind::number},
-                   {"lock", "Lock", CellKind::text},
-                   {"type", "Type", CellKind::text, false},
-                   {"caller", "Caller", CellKind::text},
-                   {"softirq_delay_ns", "Softirq late", CellKind::duration_ns,
-                    has(EventKind::softirq_raise)}};
+  table.columns = {
+      {"start_ns", "Time", CellKind::time_ns, true, true},
+      {"hold_ns", "Held", CellKind::duration_ns},
+      {"cpu", "CPU", CellKind::number},
+      {"comm", "Command", CellKind::text},
+      {"pid", "Pid", CellKind::number, false},
+      {"tid", "Tid", CellKind::number},
+      {"lock", "Lock", CellKind::text},
+      {"type", "Type", CellKind::text, false},
+      {"caller", "Caller", CellKind::text},
+      {"softirq_delay_ns", "Softirq late", CellKind::duration_ns, has(EventKind::softirq_raise)}};
   table.with_stacks = true;
   table.rows = std::move(long_rows_);
   std::stable_sort(table.rows.begin(), table.rows.end(),
@@ -151,11 +151,10 @@ LockStat HoldTimeReport::make_lock_stat() const {
     into.wait = lock_time(sums.contended, sums.wait_min_ns, sums.wait_max_ns, sums.wait_total_ns);
     into.hold = lock_time(sums.hold.count, sums.hold_min_ns, sums.hold.max_ns, sums.hold.total_ns);
   }
-  std::stable_sort(stat.rows.begin(), stat.rows.end(),
-                   [](const LockStatRow& a, const LockStatRow& b) {
-                     return a.write.wait.count + a.read.wait.count >
-                            b.write.wait.count + b.read.wait.count;
-                   });
+  std::stable_sort(
+      stat.rows.begin(), stat.rows.end(), [](const LockStatRow& a, const LockStatRow& b) {
+        return a.write.wait.count + a.read.wait.count > b.write.wait.count + b.read.wait.count;
+      });
   for (LockStatRow& row : stat.rows) {
     // The kernel keeps four call sites (LOCKSTAT_POINTS).
     std::stable_sort(row.contention_points.begin(), row.contention_points.end(),

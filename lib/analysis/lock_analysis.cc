@@ -166,7 +166,8 @@ void LockAnalysis::take_event(const Event& event) {
   if (is_lock_event(event.kind)) {
     ++lock_events_;
     const ThreadId context = context_of(event);
-    if (event.kind == K::mmap_lock_start_locking) mm_users_.try_emplace(event.lock.address, context);
+    if (event.kind == K::mmap_lock_start_locking)
+      mm_users_.try_emplace(event.lock.address, context);
     locks_->handle(event, context);
   } else if (event.kind == K::sched_waking) {
     locks_->handle(event, context_of(event), threads().find(event.wakeup.tid));

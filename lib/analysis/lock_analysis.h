@@ -23,7 +23,18 @@
 
 namespace perf_latency {
 
-enum class LockBy : uint8_t { caller, lock, type, process, thread, cpu, cgroup, holder, stack, function };
+enum class LockBy : uint8_t {
+  caller,
+  lock,
+  type,
+  process,
+  thread,
+  cpu,
+  cgroup,
+  holder,
+  stack,
+  function
+};
 std::optional<LockBy> parse_lock_by(std::string_view name);
 std::string_view lock_by_name(LockBy by);
 
@@ -105,9 +116,7 @@ class LockAnalysis : public TaskAnalysis, public LockSink {
 
   bool shows(LockType type) const;
   bool keeps_context(ThreadId id) const;
-  bool has(EventKind kind) const {
-    return present_[static_cast<size_t>(kind)];
-  }
+  bool has(EventKind kind) const { return present_[static_cast<size_t>(kind)]; }
   const LockOptions& lock_options() const { return lock_options_; }
   LockModel& locks() { return *locks_; }
   const StateTimeline& timeline() const { return timeline_; }

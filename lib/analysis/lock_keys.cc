@@ -210,7 +210,8 @@ std::vector<Column> LockAnalysis::key_columns() const {
     columns.push_back({name + ".pid", "Pid", CellKind::number, !with_tid, true});
     if (with_tid) columns.push_back({name + ".tid", "Tid", CellKind::number, true, true});
   };
-  if (interval_rows_ && options().interval_ns != 0) add("interval_start_ns", "From", CellKind::time_ns);
+  if (interval_rows_ && options().interval_ns != 0)
+    add("interval_start_ns", "From", CellKind::time_ns);
   for (const LockBy by : by_) {
     switch (by) {
       case LockBy::caller:

@@ -46,7 +46,7 @@ struct AnalysisOptions {
   uint32_t max_stack = 127;
   bool stacks = false;  // rows carry their call chains, whatever is printed
   // latencytop
-  bool latencytop = false;     // rows by the rules of the kernel's latencytop
+  bool latencytop = false;  // rows by the rules of the kernel's latencytop
   bool latency_stats = false;
   bool per_task = false;
   bool vs_latencytop = false;

@@ -12,10 +12,10 @@
 #include <unordered_map>
 
 #include "perfdata/reader.h"
+#include "tracepoint/event_sorter.h"
 #include "tracepoint/format_cache.h"
 #include "tracepoint/running_kernel.h"
 #include "tracepoint/tracing_data.h"
-#include "tracepoint/event_sorter.h"
 
 namespace perf_latency {
 namespace {

@@ -92,10 +92,9 @@ void SpinReport::take_wait(const LockWait& wait, const TimeSpan&) {
     if (wait.outer.source == LockSource::lockdep) key.lock.name = wait.outer_name;
   }
   for (const uint64_t time_ns : wait.samples) {
-    const auto segment =
-        std::find_if(wait.holders.begin(), wait.holders.end(), [&](const HolderSegment& one) {
-          return one.start_ns <= time_ns && time_ns < one.end_ns;
-        });
+    const auto segment = std::find_if(
+        wait.holders.begin(), wait.holders.end(),
+        [&](const HolderSegment& one) { return one.start_ns <= time_ns && time_ns < one.end_ns; });
     key.holder = segment == wait.holders.end() ? ThreadId{} : segment->owner;
     Held& held = held_[key];
     ++held.samples;
@@ -212,9 +211,9 @@ Table SpinReport::make_lock_table() const {
 
 // What somebody who runs an over-committed guest can act on.
 void SpinReport::add_advice() {
-  report_.footer_notes.push_back(fmt::format(
-      "{} of {} CPU samples ({:.2f} %) were spinning for a lock", spinning_, samples_,
-      share(spinning_, samples_)));
+  report_.footer_notes.push_back(
+      fmt::format("{} of {} CPU samples ({:.2f} %) were spinning for a lock", spinning_, samples_,
+                  share(spinning_, samples_)));
   const NamedHeld* worst = nullptr;
   uint64_t known = 0;
   uint64_t off = 0;
@@ -226,20 +225,22 @@ void SpinReport::add_advice() {
     if (worst == nullptr || off_cpu(held.by_state) > off_cpu(worst->by_state)) worst = &held;
   }
   if (all == 0) return;
-  report_.footer_notes.push_back(fmt::format(
-      "in {} of them the lock is known from lock events, in {} of these what its holder did: it was "
-      "not running in {}",
-      all, known, off));
+  report_.footer_notes.push_back(
+      fmt::format("in {} of them the lock is known from lock events, in {} of these what its "
+                  "holder did: it was "
+                  "not running in {}",
+                  all, known, off));
   if (worst == nullptr || off_cpu(worst->by_state) == 0) return;
   std::string by;
   uint64_t most = 0;
   for (const auto& [name, count] : worst->preempted_by)
     if (count > most) most = count, by = " by " + name;
-  report_.footer_notes.push_back(fmt::format(
-      "worst: {} of the samples wait for {} while {} has it and is off the CPU{}, for up to {} at a "
-      "time: give that task more CPU time, or its lock fewer waiters",
-      off_cpu(worst->by_state), worst->lock, worst->holder, by,
-      format_duration(worst->longest_off_cpu_ns)));
+  report_.footer_notes.push_back(
+      fmt::format("worst: {} of the samples wait for {} while {} has it and is off the CPU{}, for "
+                  "up to {} at a "
+                  "time: give that task more CPU time, or its lock fewer waiters",
+                  off_cpu(worst->by_state), worst->lock, worst->holder, by,
+                  format_duration(worst->longest_off_cpu_ns)));
 }
 
 Report SpinReport::make_report() {

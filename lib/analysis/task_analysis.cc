@@ -10,11 +10,17 @@ using K = EventKind;
 
 bool has(const EventKinds& kinds, EventKind kind) { return kinds[static_cast<size_t>(kind)]; }
 
-// What the recording would have to hold, in the words of whoever must record it.
-std::string no_sched_events(const RecordingResult& result) {
-  return "the recording has no scheduler events (" + std::to_string(result.info.samples) +
-         " samples of other events): record with 'perf latency record', or 'perf record -a -g -e "
-         "sched:sched_switch -e sched:sched_waking'";
+// What the recording has instead, and how to make one that has them.
+std::string no_sched_events(const Metadata& metadata) {
+  std::string names;
+  for (const EventDescription& event : metadata.events) {
+    if (event.name.empty() || event.name.starts_with("dummy")) continue;
+    names.append(names.empty() ? "" : ", ").append(event.name);
+  }
+  return "the recording has no scheduler events" +
+         (names.empty() ? "" : " (it has " + names + ")") +
+         ": record with 'perf latency record', or 'perf record -a -g -e sched:sched_switch -e "
+         "sched:sched_waking'";
 }
 
 }  // namespace
@@ -124,7 +130,7 @@ Result<void> TaskAnalysis::end_recording(const RecordingResult& result) {
 
 Result<void> TaskAnalysis::check_events(const RecordingResult& result) const {
   if (recording_->model.switches() == 0 && !result.interrupted)
-    return make_error(no_sched_events(result));
+    return make_error(no_sched_events(recording_->context.metadata));
   return {};
 }
 

@@ -141,9 +141,8 @@ Result<void> VmstatReport::end_recording(const RecordingResult& result) {
 uint32_t VmstatReport::part_of(uint64_t time_ns) const {
   if (options().interval_ns == 0) return kNoPart;
   const uint64_t start_ns = start_ns_;
-  return time_ns <= start_ns
-             ? 0
-             : static_cast<uint32_t>((time_ns - start_ns) / options().interval_ns);
+  return time_ns <= start_ns ? 0
+                             : static_cast<uint32_t>((time_ns - start_ns) / options().interval_ns);
 }
 
 void VmstatReport::on_work_run(const WorkRun& run) {
@@ -152,7 +151,8 @@ void VmstatReport::on_work_run(const WorkRun& run) {
   if (length_ns < options().min_latency_ns) return;
   const CpuFunction where{part_of(run.end_ns), run.cpu, run.function};
   WorkSums& sums = works_[where];
-  sums.runs.add(length_ns, run.start_ns, kNoTid, StringPool::kEmpty, !run.open && !run.began_before);
+  sums.runs.add(length_ns, run.start_ns, kNoTid, StringPool::kEmpty,
+                !run.open && !run.began_before);
   if (run.open) ++sums.runs.open;
   if (run.queued_ns == 0) return;
   const uint64_t delay_ns = run.start_ns - run.queued_ns;

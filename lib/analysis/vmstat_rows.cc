@@ -38,8 +38,7 @@ std::string vmstat_priority(int16_t prio) {
 std::string VmstatReport::function_name(uint64_t address) {
   const auto known = names_.find(address);
   if (known != names_.end()) return known->second;
-  std::string name(
-      strip_compiler_suffixes(recording().symbols.kernel_function(address, false)));
+  std::string name(strip_compiler_suffixes(recording().symbols.kernel_function(address, false)));
   if (name.empty()) {
     char text[24] = "0x";
     name.assign(text, std::to_chars(text + 2, text + sizeof text, address, 16).ptr);
@@ -137,10 +136,11 @@ std::string VmstatReport::described_delay(const std::string& function, const Wor
                      (pending ? " has waited " : " waited ") + format_duration(worst.ns);
   if (!worst.behind.thread.valid() || worst.ns == 0) return text;
   const Who behind = who(worst.behind.thread, worst.behind.prio);
-  const uint64_t percent = worst.behind.ns >= worst.ns
-                               ? 100
-                               : static_cast<uint64_t>(100.0 * static_cast<double>(worst.behind.ns) /
-                                                       static_cast<double>(worst.ns));
+  const uint64_t percent =
+      worst.behind.ns >= worst.ns
+          ? 100
+          : static_cast<uint64_t>(100.0 * static_cast<double>(worst.behind.ns) /
+                                  static_cast<double>(worst.ns));
   return text + " behind " + behind.comm + "/" + std::to_string(behind.tid) + " (" +
          vmstat_policy(behind.prio) + " " + vmstat_priority(behind.prio) + "), which ran " +
          std::to_string(percent) + " % of it";
@@ -209,7 +209,8 @@ void VmstatReport::fold_queueings() {
     const auto& [part, cpu, address] = key.where;
     const std::string& name = function_name(address);
     const bool by_work = has(VmstatKey::work);
-    if (by_work ? !keeps_work(cpu, name) : vmstat_work_of(name) != VmstatWork::sync || cpu == kNoCpu)
+    if (by_work ? !keeps_work(cpu, name)
+                : vmstat_work_of(name) != VmstatWork::sync || cpu == kNoCpu)
       continue;
     const WorkSource source = source_of(key);
     Folded& into = row(part, cpu, by_work ? name : "", {});
@@ -281,10 +282,14 @@ void VmstatReport::note_missing(const RecordingResult& result) {
   };
   (void)result;
   if (!has_ticks_)
-    note("not in the recording: timer:tick_stop, so ticks stopped and counters left unsynced are not known");
+    note(
+        "not in the recording: timer:tick_stop, so ticks stopped and counters left unsynced are "
+        "not known");
   if (!has_timers_)
-    note("not in the recording: timer:timer_start and timer:timer_expire_entry, so work that waits in "
-         "a timer is not known");
+    note(
+        "not in the recording: timer:timer_start and timer:timer_expire_entry, so work that waits "
+        "in "
+        "a timer is not known");
   if (!isolated_known_ && !nohz_full_known_)
     note("not in the recording: which CPUs are isolated; --isolated LIST tells");
 }

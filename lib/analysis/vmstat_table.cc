@@ -116,7 +116,8 @@ std::vector<Column> VmstatReport::columns() const {
 
 Result<void> VmstatReport::check_columns() const {
   for (const std::string& name : options().by)
-    if (!parse_vmstat_key(name)) return make_error("--by: '" + name + "' is none of cpu, task, work");
+    if (!parse_vmstat_key(name))
+      return make_error("--by: '" + name + "' is none of cpu, task, work");
   if (vmstat_.verdict && (has(VmstatKey::task) || has(VmstatKey::work)))
     return make_error("--verdict is per CPU: it goes with --by cpu only");
   Table table;
@@ -254,7 +255,8 @@ Table VmstatReport::make_table() {
     } else if (has(VmstatKey::cpu)) {
       keys.push_back({"cpu", true});
     }
-    if (has(VmstatKey::work)) keys.push_back({has(VmstatKey::task) ? "preemptions" : "total_ns", false});
+    if (has(VmstatKey::work))
+      keys.push_back({has(VmstatKey::task) ? "preemptions" : "total_ns", false});
   }
   order_rows(table, keys, SortDefault{});
   show_fields(table, options().fields);
@@ -266,8 +268,7 @@ Report VmstatReport::make_report() {
   report_.title = "Which CPUs were disturbed by vmstat work";
   if (!vmstat_.verdict) {
     const auto list = [](const std::set<uint32_t>& cpus) {
-      return cpus.empty() ? std::string("none")
-                          : format_range_list({cpus.begin(), cpus.end()});
+      return cpus.empty() ? std::string("none") : format_range_list({cpus.begin(), cpus.end()});
     };
     if (isolated_known_ || nohz_full_known_)
       report_.header_notes.push_back("isolated: " + list(isolated_) +

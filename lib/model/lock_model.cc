@@ -8,7 +8,7 @@ namespace {
 
 using K = EventKind;
 
-constexpr uint32_t kLockdepTry = 1;   // lock:lock_acquire, include/trace/events/lock.h
+constexpr uint32_t kLockdepTry = 1;  // lock:lock_acquire, include/trace/events/lock.h
 constexpr uint32_t kLockdepRead = 2;
 
 LockKey key_of_wait(const LockWait& wait) { return {lock_source(wait.type), wait.address}; }
@@ -207,8 +207,7 @@ void LockModel::on_waking(const Event& event, ThreadId waker, ThreadId woken) {
     if (key.source != LockSource::contention) return;
     const std::string_view kind = sink_.release_kind(event.stack);
     if (kind.empty() || !releases(kind, wait.type)) return;
-    const auto hold =
-        owners(key).released(waker, event.time_ns, kind.ends_with(":R"), event.stack);
+    const auto hold = owners(key).released(waker, event.time_ns, kind.ends_with(":R"), event.stack);
     if (!hold) return;
     LockHold whole;
     whole.type = type_of_release(kind, wait.type);
@@ -261,8 +260,8 @@ LockModel::Held& LockModel::start_hold(Context& context, const Event& event, Thr
 void LockModel::own(Held& held, uint64_t time_ns) {
   if (held.counted || !with_holders_) return;
   held.counted = true;
-  owners(key_of_hold(held.hold)).start_hold(held.hold.thread, time_ns,
-                                            lock_is_read(held.hold.type));
+  owners(key_of_hold(held.hold))
+      .start_hold(held.hold.thread, time_ns, lock_is_read(held.hold.type));
 }
 
 void LockModel::disown(const Held& held, uint64_t time_ns, StackId stack) {
@@ -308,8 +307,8 @@ void LockModel::on_lockdep(const Event& event, Context& context, ThreadId id) {
   const LockKey key{LockSource::lockdep, address};
   if (event.kind == K::lock_acquire) {
     const bool read = (event.lock.flags & kLockdepRead) != 0;
-    Held& held = start_hold(context, event, id, read ? LockType::lockdep_read : LockType::lockdep,
-                            address);
+    Held& held =
+        start_hold(context, event, id, read ? LockType::lockdep_read : LockType::lockdep, address);
     held.hold.name = event.lock.name;
     if ((event.lock.flags & kLockdepTry) != 0) own(held, event.time_ns);
     return;
@@ -317,8 +316,7 @@ void LockModel::on_lockdep(const Event& event, Context& context, ThreadId id) {
   Held* held = find_held(context, key);
   if (event.kind == K::lock_contended) {
     const bool read = held != nullptr && lock_is_read(held->hold.type);
-    LockWait wait =
-        describe(event, id, read ? LockType::lockdep_read : LockType::lockdep, address);
+    LockWait wait = describe(event, id, read ? LockType::lockdep_read : LockType::lockdep, address);
     wait.name = event.lock.name;
     begin_wait(context, wait, false);
     if (held != nullptr) held->waiting = held->hold.contended = true;

@@ -60,7 +60,7 @@ struct LockWait {
   uint32_t cpu = 0;           // where it began
   uint64_t address = 0;
   StringId name = StringPool::kEmpty;  // lockdep
-  LockKey outer;              // the named lock that this wait is a part of (mmap_lock, rstat, lockdep)
+  LockKey outer;  // the named lock that this wait is a part of (mmap_lock, rstat, lockdep)
   StringId outer_name = StringPool::kEmpty;
   bool has_outer = false;
   ThreadId thread;
@@ -68,10 +68,10 @@ struct LockWait {
   uint64_t cgroup = 0;
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
-  uint64_t spin_ns = 0;   // contention source: they add up to the wait
+  uint64_t spin_ns = 0;  // contention source: they add up to the wait
   uint64_t sleep_ns = 0;
-  std::span<const HolderSegment> holders;   // fill the wait; empty without holder analysis
-  std::span<const uint64_t> samples;        // times of CPU samples taken while it went on
+  std::span<const HolderSegment> holders;  // fill the wait; empty without holder analysis
+  std::span<const uint64_t> samples;       // times of CPU samples taken while it went on
 
   uint64_t length_ns() const { return end_ns - start_ns; }
 };
@@ -134,10 +134,9 @@ class LockModel {
   const OpenWait* add_sample(ThreadId context, uint64_t time_ns);
   const LockCounts& counts() const { return counts_; }
 
-
  private:
-  static constexpr size_t kMaxOpen = 64;    // waits of one context
-  static constexpr size_t kMaxHeld = 256;   // holds of one context (MAX_LOCK_DEPTH is 48)
+  static constexpr size_t kMaxOpen = 64;   // waits of one context
+  static constexpr size_t kMaxHeld = 256;  // holds of one context (MAX_LOCK_DEPTH is 48)
   static constexpr size_t kMaxSamples = 4096;
 
   struct Held {

@@ -118,7 +118,7 @@ class TaskModel {
   std::vector<Cpu> cpus_;
   uint64_t start_ns_ = 0;
   uint64_t switches_ = 0;
-  bool idle_seen_ = false;       // something happened in the idle task: it is not hidden
+  bool idle_seen_ = false;  // something happened in the idle task: it is not hidden
   bool idle_is_hidden_ = false;
 };
 

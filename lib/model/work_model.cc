@@ -80,9 +80,8 @@ void WorkModel::charge(Cpu& cpu, uint64_t now_ns) {
     const uint64_t from = std::max(since_ns, found->second.queued_ns);
     if (now_ns <= from) continue;
     std::vector<Behind>& behind = found->second.behind;
-    const auto entry = std::find_if(behind.begin(), behind.end(), [&](const Behind& one) {
-      return one.thread == cpu.current;
-    });
+    const auto entry = std::find_if(behind.begin(), behind.end(),
+                                    [&](const Behind& one) { return one.thread == cpu.current; });
     if (entry != behind.end()) {
       entry->ns += now_ns - from;
       entry->prio = cpu.current_prio;
@@ -273,8 +272,8 @@ void WorkModel::finish(uint64_t end_ns) {
     sink_.on_work_pending(pending);
   }
   for (const auto& [timer, armed] : timers_)
-    sink_.on_work_timer({armed.function, armed.cpu, armed.start_ns,
-                         std::max(end_ns, armed.start_ns)});
+    sink_.on_work_timer(
+        {armed.function, armed.cpu, armed.start_ns, std::max(end_ns, armed.start_ns)});
   std::vector<ThreadId> away;
   for (const auto& [thread, push] : pushed_) away.push_back(thread);
   std::sort(away.begin(), away.end());

@@ -9,7 +9,7 @@
 //   ----------  ---------------------  --------------  ----------------------  -----------------------
 //   none        queued                 ignored         runs, queued unknown    ran since the start
 //   queued      the first one is gone  activated       runs, delay known       (odd) ran since the start
-//               (run unseen, or                                                
+//               (run unseen, or
 //               cancelled)
 //   running     queued again (it may)  -               (odd) end was lost      closed
 //
@@ -56,7 +56,7 @@ struct WorkQueueing {
   uint64_t time_ns = 0;
   StackId stack;
   bool has_chain = false;
-  uint64_t by_function = 0;     // the work that the queueing thread was executing; 0: none
+  uint64_t by_function = 0;      // the work that the queueing thread was executing; 0: none
   bool after_idle_stop = false;  // the CPU's idle tick is stopped and it ran nothing since
 };
 
@@ -67,7 +67,7 @@ struct WorkPending {
   uint64_t queued_ns = 0;
   uint64_t end_ns = 0;
   bool activated = false;
-  bool lost = false;      // events were lost since
+  bool lost = false;  // events were lost since
   WorkBehind behind;
 };
 
@@ -122,7 +122,6 @@ class WorkModel {
   // Gives out what is still pending or running; when the recording ended.
   void finish(uint64_t end_ns);
 
-
  private:
   struct Behind {
     ThreadId thread;
@@ -157,9 +156,9 @@ class WorkModel {
     ThreadId current;
     int16_t current_prio = 0;
     uint64_t since_ns = 0;
-    WorkPush push;  // of the current stay; a thread only if one was pushed off
-    std::vector<uint64_t> waiting;   // works bound to this CPU, not started
-    std::vector<uint64_t> settled;   // functions, see TickStop
+    WorkPush push;                  // of the current stay; a thread only if one was pushed off
+    std::vector<uint64_t> waiting;  // works bound to this CPU, not started
+    std::vector<uint64_t> settled;  // functions, see TickStop
     bool idle_tick_stopped = false;
   };
 
@@ -178,10 +177,10 @@ class WorkModel {
   WorkSink& sink_;
   const ThreadTable& threads_;
   std::vector<Cpu> cpus_;
-  std::unordered_map<uint64_t, Item> items_;        // by work
-  std::unordered_map<int32_t, Running> running_;    // by worker
-  std::unordered_map<uint64_t, Timer> timers_;      // by timer
-  std::unordered_map<ThreadId, WorkPush> pushed_;   // not yet back
+  std::unordered_map<uint64_t, Item> items_;       // by work
+  std::unordered_map<int32_t, Running> running_;   // by worker
+  std::unordered_map<uint64_t, Timer> timers_;     // by timer
+  std::unordered_map<ThreadId, WorkPush> pushed_;  // not yet back
   uint64_t start_ns_ = 0;
   uint64_t lost_ns_ = 0;
 };

@@ -21,7 +21,7 @@ void ExpandedRecords::make_room() {
 
 bool ExpandedRecords::add(std::span<const std::byte> payload,
                           std::shared_ptr<const void> payload_owner, uint64_t offset) {
-  PL_CHECK(compressed_.empty());
+  PL_CHECK(!more_);
   if (window().empty()) offset_ = offset;
   make_room();
   const size_t before = buffer_->size();
@@ -35,6 +35,7 @@ bool ExpandedRecords::add(std::span<const std::byte> payload,
 bool ExpandedRecords::refill() {
   make_room();
   const auto status = zstd_.expand(compressed_, *buffer_, piece_bytes_);
+  more_ = status == ZstdStream::Status::more;
   if (compressed_.empty()) compressed_owner_.reset();
   at_fault_ = status == ZstdStream::Status::bad;
   return !at_fault_;
@@ -50,6 +51,7 @@ void ExpandedRecords::drop() {
   at_ = 0;
   compressed_ = {};
   compressed_owner_.reset();
+  more_ = false;
   at_fault_ = false;
 }
 

@@ -26,8 +26,8 @@ class ExpandedRecords {
   uint64_t offset() const { return offset_; }  // of the compressed record that window() came from
   void advance(size_t bytes) { at_ += bytes; }
 
-  // True while compressed bytes are left that refill() can expand.
-  bool has_more() const { return !compressed_.empty(); }
+  // True while refill() can expand more: compressed bytes are left, or zstd holds output back.
+  bool has_more() const { return more_; }
 
   // Takes the payload of a compressed record, which `payload_owner` keeps alive, and expands a piece of
   // it. Only when has_more() is false. False when nothing of it is valid zstd: it was not taken.
@@ -56,6 +56,7 @@ class ExpandedRecords {
   std::span<const std::byte> compressed_;
   std::shared_ptr<const void> compressed_owner_;
   uint64_t offset_ = 0;
+  bool more_ = false;
   bool at_fault_ = false;
 };
 

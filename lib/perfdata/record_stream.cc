@@ -54,8 +54,7 @@ size_t RecordStream::kernel_records(std::span<const std::byte> window) const {
 bool RecordStream::round_ends_at(std::span<const std::byte> window) {
   if (window.size() < kRecordHeaderBytes) return false;
   const Header header = load_header(window.data());
-  return header.type == as_number(RecordType::finished_round) &&
-         header.size == kRecordHeaderBytes;
+  return header.type == as_number(RecordType::finished_round) && header.size == kRecordHeaderBytes;
 }
 
 bool RecordStream::whole_record_in_window(Header& header) {
@@ -282,9 +281,8 @@ RecordStream::Step RecordStream::skip_payload(const Header& header, uint64_t pay
 }
 
 RecordStream::Step RecordStream::read_tracing_data(const Header& header) {
-  ByteCursor cursor(
-      input_->window().subspan(kRecordHeaderBytes, header.size - kRecordHeaderBytes),
-      metadata_.swapped);
+  ByteCursor cursor(input_->window().subspan(kRecordHeaderBytes, header.size - kRecordHeaderBytes),
+                    metadata_.swapped);
   const uint64_t bytes = round_up_8(cursor.u32());
   input_->advance(header.size);
   if (!input_->ensure(bytes)) {
@@ -311,9 +309,8 @@ void RecordStream::read_attr(std::span<const std::byte> record) {
   while (ids.left() >= 8) event.ids.push_back(ids.u64());
   // perf inject may repeat in records what the header says already.
   const bool known = !event.ids.empty() &&
-                     std::all_of(event.ids.begin(), event.ids.end(), [&](uint64_t id) {
-                       return metadata_.event_of_id.contains(id);
-                     });
+                     std::all_of(event.ids.begin(), event.ids.end(),
+                                 [&](uint64_t id) { return metadata_.event_of_id.contains(id); });
   if (!known) metadata_.add_event(std::move(event));
 }
 

@@ -86,6 +86,10 @@ class EventIndex {
   EventIndex() = default;
   explicit EventIndex(const Metadata& metadata);
 
+  // Whether the record is long enough to hold its id at all.
+  bool holds_id(std::span<const std::byte> record) const {
+    return sample_id_at_ == SampleLayout::kAbsent || record.size() >= sample_id_at_ + 8u;
+  }
   // Index into metadata.events, or kUnknown.
   uint32_t of_sample(std::span<const std::byte> record, bool swap) const {
     if (sample_id_at_ == SampleLayout::kAbsent) return event_count_ == 0 ? kUnknown : 0;

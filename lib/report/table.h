@@ -55,7 +55,7 @@ struct Row {
   uint32_t section = 0;                    // index into Table::sections
   std::vector<StackShare> stacks;          // largest first; empty when not asked for
   uint64_t stacks_left_out = 0;            // chains that a limit removed
-  bool pinned = false;             // stays whatever the limit
+  bool pinned = false;                     // stays whatever the limit
   std::vector<HistogramBucket> histogram;  // lowest first; empty when not asked for
 };
 

@@ -188,8 +188,7 @@ std::shared_ptr<const DecodePlan> DecodePlan::make(const Metadata& metadata, For
   auto plan = std::make_shared<DecodePlan>();
   plan->swapped = metadata.swapped;
   const bool host_is_big = std::endian::native == std::endian::big;
-  plan->raw_swapped =
-      formats != nullptr ? formats->big_endian() != host_is_big : metadata.swapped;
+  plan->raw_swapped = formats != nullptr ? formats->big_endian() != host_is_big : metadata.swapped;
   plan->needs = needs;
   plan->index = EventIndex(metadata);
   plan->guest_ids = metadata.guest_ids;
@@ -198,8 +197,7 @@ std::shared_ptr<const DecodePlan> DecodePlan::make(const Metadata& metadata, For
     one.layout = SampleLayout(event.attr);
     std::string name = event.name;
     if (event.attr.type == kTypeTracepoint) {
-      const EventFormat* format =
-          formats != nullptr ? formats->find(event.attr.config) : nullptr;
+      const EventFormat* format = formats != nullptr ? formats->find(event.attr.config) : nullptr;
       one.lacks_format = format == nullptr;
       if (format != nullptr) {
         if (name.empty()) name = format->system + ":" + format->name;

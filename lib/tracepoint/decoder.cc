@@ -74,10 +74,10 @@ void Decoder::decode_sample(std::span<const std::byte> record, uint16_t misc,
   ++counts_.samples;
   const uint32_t index = plan.index.of_sample(record, plan.swapped);
   if (index == EventIndex::kUnknown || index >= plan.events.size()) {
-    counts_.diagnostics.add(Diag::unknown_id);
+    counts_.diagnostics.add(plan.index.holds_id(record) ? Diag::unknown_id
+                                                        : Diag::undecodable_sample);
     return;
   }
-  ++counts_.samples_of_event[index];
   const EventPlan& event_plan = plan.events[index];
   const bool wanted = plan.needs.wants(event_plan.kind);
   if (event_plan.lacks_format) counts_.diagnostics.add(Diag::no_formats);
@@ -92,6 +92,7 @@ void Decoder::decode_sample(std::span<const std::byte> record, uint16_t misc,
     counts_.diagnostics.add(Diag::undecodable_sample);
     return;
   }
+  ++counts_.samples_of_event[index];
   if (view.time_ns != 0) {
     counts_.first_time_ns = std::min(counts_.first_time_ns, view.time_ns);
     counts_.last_time_ns = std::max(counts_.last_time_ns, view.time_ns);

@@ -73,8 +73,7 @@ class Decoder {
   void decode_wakeup(const EventPlan& event_plan, const DecodePlan& plan, const SampleView& view,
                      Event& event);
   void take_chain(const SampleView& view, const DecodePlan& plan, bool user, Event& event);
-  void take_deferred_chain(std::span<const std::byte> frames, const DecodePlan& plan,
-                           Event& event);
+  void take_deferred_chain(std::span<const std::byte> frames, const DecodePlan& plan, Event& event);
   void take_dump(const SampleView& view, const EventPlan& event_plan, Event& event);
   void decode_other(std::span<const std::byte> record, uint32_t type, uint16_t misc,
                     const DecodePlan& plan, std::vector<Event>& events);

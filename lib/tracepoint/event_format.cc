@@ -15,7 +15,8 @@ struct TepCloser {
 std::optional<FieldRef> field_ref(const tep_format_field& field) {
   constexpr int kMax = std::numeric_limits<uint16_t>::max();
   // Raw data is shorter than 64 KiB, as every record is: a field that ends behind is a lie.
-  if (field.offset < 0 || field.size <= 0 || field.offset > kMax || field.size > kMax - field.offset)
+  if (field.offset < 0 || field.size <= 0 || field.offset > kMax ||
+      field.size > kMax - field.offset)
     return std::nullopt;
   FieldRef ref;
   ref.offset = static_cast<uint16_t>(field.offset);

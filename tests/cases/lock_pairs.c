@@ -4,11 +4,14 @@
 //   dir      the inode lock of a directory: listing it against creating a file in it
 //   mmap     the mmap_lock: mapping much memory against mapping little
 //   pipe     the mutex of a pipe: writing much against asking how much is in it
+//   hold     two threads hold the mutex of a pipe in turn, kHoldMs each time: they write from memory
+//            that is missing, and its page comes (userfaultfd) after that time only
 //   preempt  as mmap, and a thread "hog" of real-time priority takes the holder's CPU now and then
-// Needs no privileges, except for preempt.
+// Needs no privileges, except for hold and preempt.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -27,6 +30,7 @@ static atomic_int stop;
 static char directory[] = "/tmp/lock_pairs.XXXXXX";
 static int pipe_ends[2];
 
+enum { kHoldMs = 100, kHolds = 12 };
 enum { kFiles = 4000, kBigBytes = 64 << 20, kPipeBytes = 1 << 20 };
 
 static void die(const char* what) {
@@ -119,6 +123,50 @@ static void* pipe_asker(void* unused) {
   return unused;
 }
 
+static int uffd;
+
+static char* missing_pages(void) {
+  char* const pages =
+      mmap(NULL, kHolds * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) die("mmap");
+  struct uffdio_register range = {{(unsigned long)pages, kHolds * 4096},
+                                  UFFDIO_REGISTER_MODE_MISSING, 0};
+  if (ioctl(uffd, UFFDIO_REGISTER, &range) != 0) die("UFFDIO_REGISTER");
+  return pages;
+}
+
+static void* mutex_holder(void* pages) {
+  prctl(PR_SET_NAME, "holder");
+  for (int i = 0; i < kHolds; ++i)
+    if (write(pipe_ends[1], (char*)pages + i * 4096, 4096) != 4096) die("write");
+  return pages;
+}
+
+static void* page_server(void* unused) {
+  const struct timespec hold = {0, kHoldMs * 1000000L};
+  struct uffd_msg message;
+  while (read(uffd, &message, sizeof message) == (ssize_t)sizeof message) {
+    struct uffdio_zeropage page = {{message.arg.pagefault.address & ~4095ul, 4096}, 0, 0};
+    nanosleep(&hold, NULL);
+    if (ioctl(uffd, UFFDIO_ZEROPAGE, &page) != 0) die("UFFDIO_ZEROPAGE");
+  }
+  return unused;
+}
+
+static int hold_in_turn(void) {
+  pthread_t threads[3];
+  struct uffdio_api api = {UFFD_API, 0, 0};
+  uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+  if (uffd < 0) die("userfaultfd");
+  if (ioctl(uffd, UFFDIO_API, &api) != 0) die("UFFDIO_API");
+  if (pipe(pipe_ends) != 0) die("pipe");
+  if (fcntl(pipe_ends[1], F_SETPIPE_SZ, kPipeBytes) < 0) die("F_SETPIPE_SZ");
+  pthread_create(&threads[2], NULL, page_server, NULL);
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, mutex_holder, missing_pages());
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  return 0;
+}
+
 static void* hog(void* unused) {
   const struct sched_param param = {.sched_priority = 10};
   prctl(PR_SET_NAME, "hog");
@@ -153,6 +201,7 @@ static void empty_directory(void) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const char* const mode = argv[1];
+  if (strcmp(mode, "hold") == 0) return hold_in_turn();
   const int preempt = strcmp(mode, "preempt") == 0;
   void* (*holder)(void*) = mmap_holder;
   void* (*asker)(void*) = mmap_asker;

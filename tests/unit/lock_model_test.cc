@@ -117,13 +117,13 @@ TEST_F(LockModelTest, IdleTasksAreToldApartByCpu) {
 }
 
 TEST_F(LockModelTest, OddEnds) {
-  end(kA, 90);                         // began before the recording
-  begin(kA, 100, kLockSpin);           // its end is lost
+  end(kA, 90);                // began before the recording
+  begin(kA, 100, kLockSpin);  // its end is lost
   begin(kA, 200, kLockSpin);
   end(kA, 210);
-  begin(kB, 300, kLockWrite);          // given up
+  begin(kB, 300, kLockWrite);  // given up
   end(kB, 320, -4);
-  begin(kC, 400, kLockRead);           // still waiting
+  begin(kC, 400, kLockRead);  // still waiting
   model.finish(450);
   ASSERT_EQ(sink.waits.size(), 3u);
   EXPECT_EQ(sink.waits[0].wait.length_ns(), 10u);

@@ -136,11 +136,14 @@ inline constexpr std::string_view kSwitchFields =
     "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
     "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n";
 inline constexpr std::string_view kSwitchPrint =
-    "\"prev_state=%s%s\", (REC->prev_state & ((((0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 | "
+    "\"prev_state=%s%s\", (REC->prev_state & ((((0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 "
+    "| "
     "0x00000008 | 0x00000010 | 0x00000020 | 0x00000040) + 1) << 1) - 1)) ? "
     "__print_flags(REC->prev_state & ((((0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 | "
-    "0x00000008 | 0x00000010 | 0x00000020 | 0x00000040) + 1) << 1) - 1), \"|\", { 0x00000001, \"S\" "
-    "}, { 0x00000002, \"D\" }, { 0x00000004, \"T\" }, { 0x00000008, \"t\" }, { 0x00000010, \"X\" }, { "
+    "0x00000008 | 0x00000010 | 0x00000020 | 0x00000040) + 1) << 1) - 1), \"|\", { 0x00000001, "
+    "\"S\" "
+    "}, { 0x00000002, \"D\" }, { 0x00000004, \"T\" }, { 0x00000008, \"t\" }, { 0x00000010, \"X\" "
+    "}, { "
     "0x00000020, \"Z\" }, { 0x00000040, \"P\" }, { 0x00000080, \"I\" }) : \"R\", REC->prev_state & "
     "(((0x00000000 | 0x00000001 | 0x00000002 | 0x00000004 | 0x00000008 | 0x00000010 | 0x00000020 | "
     "0x00000040) + 1) << 1) ? \"+\" : \"\"";
@@ -150,8 +153,8 @@ inline Bytes tracing_data(const std::vector<std::pair<std::string, std::string>>
   ByteWriter w(swap);
   w.text("\x17\x08\x44tracing").padded_text("0.6", 1);
   w.u8(swap ? 1 : 0).u8(long_bytes).u32(4096);
-  const std::string page = "\tfield: local_t commit;\toffset:8;\tsize:" +
-                           std::to_string(long_bytes) + ";\tsigned:1;\n";
+  const std::string page =
+      "\tfield: local_t commit;\toffset:8;\tsize:" + std::to_string(long_bytes) + ";\tsigned:1;\n";
   w.padded_text("header_page", 1).u64(page.size()).text(page);
   w.padded_text("header_event", 1).u64(0);
   w.u32(0);  // ftrace's own
@@ -250,9 +253,7 @@ class PerfDataBuilder {
     append(records_);
     return out;
   }
-  Bytes pipe_header() const {
-    return ByteWriter(swap_).u64(kMagic).u64(16).take();
-  }
+  Bytes pipe_header() const { return ByteWriter(swap_).u64(kMagic).u64(16).take(); }
   Bytes attr_record(size_t i) const {
     ByteWriter body(swap_);
     body.bytes(events_[i].attr);

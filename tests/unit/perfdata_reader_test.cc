@@ -281,7 +281,8 @@ TEST(PerfdataReader, ACompressed2RecordOf64KiBWrapsItsSize) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   // Skippable frames fill the record up to exactly 64 KiB.
   Bytes packed(ZSTD_compressBound(plain.size()));
-  packed.resize(ZSTD_compressCCtx(context, packed.data(), packed.size(), plain.data(), plain.size(), 1));
+  packed.resize(
+      ZSTD_compressCCtx(context, packed.data(), packed.size(), plain.data(), plain.size(), 1));
   ZSTD_freeCCtx(context);
   const size_t payload = 65536 - 16;
   ByteWriter filler;
@@ -354,7 +355,8 @@ TEST(PerfdataReader, ACompressedBombIsReadPieceByPiece) {
 
 TEST(PerfdataReader, APipeIsHeldUntilItsEventsAreDescribed) {
   PerfDataBuilder builder = small_recording(false);
-  builder.add_tracing_data(tracing_data({{"sched", format_text("sched_switch", 316, kSwitchFields)}}));
+  builder.add_tracing_data(
+      tracing_data({{"sched", format_text("sched_switch", 316, kSwitchFields)}}));
   Bytes stream = builder.pipe_header();
   const auto append = [&](const Bytes& part) {
     stream.insert(stream.end(), part.begin(), part.end());
@@ -425,7 +427,8 @@ TEST(PerfdataReader, FeaturesOfEveryKind) {
   builder.add_feature(6, builder.writer().feature_text("x86_64").take());
   builder.add_feature(7, builder.writer().u32(8).u32(4).take());
   builder.add_feature(10, builder.writer().u64(1024).take());
-  builder.add_feature(11, builder.writer().u32(2).feature_text("perf").feature_text("record").take());
+  builder.add_feature(11,
+                      builder.writer().u32(2).feature_text("perf").feature_text("record").take());
   builder.add_feature(21, builder.writer().u64(5).u64(10).take());
   builder.add_feature(23, builder.writer().u64(1).take());
   builder.add_feature(27, builder.writer().u32(1).u32(1).u32(3).u32(9).u32(524288).take());

@@ -19,8 +19,8 @@ TEST(VmstatNames, WhoQueuedIt) {
   // 6.1 and 6.12: the timer's function is gone from the stack by a tail call.
   EXPECT_EQ(work_source_of({"__queue_work", "call_timer_fn", "__run_timers", "run_timer_softirq"}),
             WorkSource::timer);
-  EXPECT_EQ(work_source_of({"__queue_work", "queue_delayed_work_on", "vmstat_shepherd",
-                            "process_one_work"}),
+  EXPECT_EQ(work_source_of(
+                {"__queue_work", "queue_delayed_work_on", "vmstat_shepherd", "process_one_work"}),
             WorkSource::shepherd);
   // A timer interrupt that hit the shepherd.
   EXPECT_EQ(work_source_of({"__queue_work", "call_timer_fn", "asm_sysvec_apic_timer_interrupt",

@@ -248,7 +248,7 @@ TEST_F(VmstatWorkModel, AStoppedTickEndsWithTheNextTask) {
   switches(15, 2, 0, 'R', kHog);
   switches(17, 2, kHog, 'S', 0);
   queue(25, 0, kWorker, 2);
-  tick_stop(30, 3, 0, 0);    // could not be stopped
+  tick_stop(30, 3, 0, 0);  // could not be stopped
   queue(35, 0, kWorker, 3, kWork + 0x1000);
   tick_stop(40, 4, kHog, 1);  // of a running task: nohz_full
   queue(45, 0, kWorker, 4, kWork + 0x2000);

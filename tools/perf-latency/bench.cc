@@ -31,9 +31,9 @@ constexpr long kIdleSleepNs = 200'000;  // long enough for the tick to be stoppe
 
 struct BenchOptions {
   unsigned rounds = 101;
-  unsigned pairs = 2000;       // of mlock and munlock in a round
-  unsigned idle_loops = 100;   // in a round
-  int cpu = -1;                // -1: the one that it starts on
+  unsigned pairs = 2000;      // of mlock and munlock in a round
+  unsigned idle_loops = 100;  // in a round
+  int cpu = -1;               // -1: the one that it starts on
 };
 
 class CycleCounter {
@@ -53,17 +53,19 @@ class CycleCounter {
     attr.config = PERF_COUNT_HW_CPU_CYCLES;
     attr.pinned = 1;  // never multiplexed: a share of the time would be an estimate
     attr.exclude_hv = 1;
-    fd_ = static_cast<int>(
-        ::syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+    fd_ =
+        static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
     if (fd_ < 0) return make_error(why(errno));
-    if (!read()) return make_error("the counter is taken by somebody else (the NMI watchdog, another perf)");
+    if (!read())
+      return make_error("the counter is taken by somebody else (the NMI watchdog, another perf)");
     return {};
   }
 
   // Nothing when the kernel could not keep the counter on the CPU.
   std::optional<uint64_t> read() const {
     uint64_t value = 0;
-    if (::read(fd_, &value, sizeof value) != static_cast<ssize_t>(sizeof value)) return std::nullopt;
+    if (::read(fd_, &value, sizeof value) != static_cast<ssize_t>(sizeof value))
+      return std::nullopt;
     return value;
   }
 
@@ -73,10 +75,12 @@ class CycleCounter {
       case ENOENT:
       case ENODEV:
       case EOPNOTSUPP:
-        return "this machine has no cycle counter that perf can use (a virtual machine without a PMU?)";
+        return "this machine has no cycle counter that perf can use (a virtual machine without a "
+               "PMU?)";
       case EACCES:
       case EPERM:
-        return "counting cycles in the kernel is not permitted: set kernel.perf_event_paranoid to 1 "
+        return "counting cycles in the kernel is not permitted: set kernel.perf_event_paranoid to "
+               "1 "
                "(the idle loop: 0), or give CAP_PERFMON";
       case EBUSY:
         return "the counter is taken by somebody else";
@@ -95,8 +99,9 @@ struct Measured {
 };
 
 // One warm-up round in ten, and at least three.
-Result<Measured> measure(const CycleCounter& counter, const BenchOptions& options, Measured measured,
-                         uint64_t operations, const std::function<bool()>& round) {
+Result<Measured> measure(const CycleCounter& counter, const BenchOptions& options,
+                         Measured measured, uint64_t operations,
+                         const std::function<bool()>& round) {
   const unsigned warm_up = std::max(3u, options.rounds / 10);
   for (unsigned i = 0; i < warm_up + options.rounds; ++i) {
     const auto before = counter.read();
@@ -121,7 +126,8 @@ Result<Measured> measure_mlock(const BenchOptions& options) {
   auto result = measure(counter, options, {"mlock", "mlock or munlock of a page", {}},
                         uint64_t{2} * options.pairs, [&] {
                           for (unsigned i = 0; i < options.pairs; ++i)
-                            if (::mlock(page, size) != 0 || ::munlock(page, size) != 0) return false;
+                            if (::mlock(page, size) != 0 || ::munlock(page, size) != 0)
+                              return false;
                           return true;
                         });
   ::munmap(page, size);
@@ -131,17 +137,17 @@ Result<Measured> measure_mlock(const BenchOptions& options) {
 Result<Measured> measure_idle(const BenchOptions& options) {
   CycleCounter counter;
   if (auto opened = counter.open(-1, options.cpu); !opened) return opened.error();
-  return measure(counter, options, {"idle", "turn through the idle loop", {}}, options.idle_loops,
-                 [&] {
-                   for (unsigned i = 0; i < options.idle_loops; ++i) {
-                     const timespec length{0, kIdleSleepNs};
-                     if (const int error = ::clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr)) {
-                       errno = error;
-                       return false;
-                     }
-                   }
-                   return true;
-                 });
+  return measure(
+      counter, options, {"idle", "turn through the idle loop", {}}, options.idle_loops, [&] {
+        for (unsigned i = 0; i < options.idle_loops; ++i) {
+          const timespec length{0, kIdleSleepNs};
+          if (const int error = ::clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr)) {
+            errno = error;
+            return false;
+          }
+        }
+        return true;
+      });
 }
 
 Result<void> pin(BenchOptions& options) {
@@ -170,12 +176,12 @@ Table make_table(const std::vector<Measured>& all) {
   for (const Measured& measured : all) {
     const std::vector<uint64_t>& cycles = measured.cycles;
     const auto at = [&](size_t percent) { return cycles[(cycles.size() - 1) * percent / 100]; };
-    const double spread = at(50) == 0 ? 0.0
-                                      : 100.0 * static_cast<double>(at(75) - at(25)) /
-                                            static_cast<double>(at(50));
+    const double spread =
+        at(50) == 0 ? 0.0
+                    : 100.0 * static_cast<double>(at(75) - at(25)) / static_cast<double>(at(50));
     Row row;
-    row.cells = {measured.id, measured.what, uint64_t{cycles.size()}, at(50), at(25), at(75),
-                 cycles.front(), cycles.back(), spread};
+    row.cells = {measured.id, measured.what,  uint64_t{cycles.size()}, at(50), at(25),
+                 at(75),      cycles.front(), cycles.back(),           spread};
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -191,12 +197,12 @@ int run_bench(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember({"vmstat"}));
   app.add_option("--cpu", options.cpu, "The CPU to measure on (default: the one it starts on)");
-  app.add_option("--rounds", options.rounds, "Rounds of each measure")->check(CLI::Range(5u, 100000u));
+  app.add_option("--rounds", options.rounds, "Rounds of each measure")
+      ->check(CLI::Range(5u, 100000u));
   app.add_option("--format", format_name, "text, json or csv");
   if (const int status = parse_command_line(app, argc, argv); status >= 0) return status;
   const auto format = parse_format(format_name);
-  if (!format ||
-      (*format != Format::text && *format != Format::json && *format != Format::csv)) {
+  if (!format || (*format != Format::text && *format != Format::json && *format != Format::csv)) {
     complain("--format is text, json or csv, not '" + format_name + "'");
     return kExitUsage;
   }

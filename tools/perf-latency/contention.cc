@@ -10,8 +10,8 @@ namespace perf_latency::tool {
 int run_contention(int argc, char** argv) {
   LockCommand lock("contention",
                    "Which kernel locks were waited for, where, how long, and who had them",
-                   {Format::text, Format::json, Format::csv, Format::lkp, Format::folded, Format::svg,
-                    Format::speedscope, Format::pprof, Format::lock_stat});
+                   {Format::text, Format::json, Format::csv, Format::lkp, Format::folded,
+                    Format::svg, Format::speedscope, Format::pprof, Format::lock_stat});
   AnalysisCommand& command = lock.command();
   command.app().add_flag("--holder", lock.lock_options().holder,
                          "Who held the lock meanwhile, and what the holder was doing");
