@@ -181,7 +181,7 @@ class VmstatReport final : public TaskAnalysis, public WorkSink {
   void fold_queueings();
   void fold_pushes();
   void fold_ticks();
-  void note_missing(const RecordingResult& result);
+  void note_missing();
   std::string described_delay(const std::string& function, const Worst& worst, bool pending);
 
   // The table.

@@ -142,7 +142,8 @@ std::string VmstatReport::described_delay(const std::string& function, const Wor
           : static_cast<uint64_t>(100.0 * static_cast<double>(worst.behind.ns) /
                                   static_cast<double>(worst.ns));
   return text + " behind " + behind.comm + "/" + std::to_string(behind.tid) + " (" +
-         vmstat_policy(behind.prio) + " " + vmstat_priority(behind.prio) + "), which ran " +
+         vmstat_policy(behind.prio) + " " + vmstat_priority(behind.prio) +
+         (worst.behind.old_prio ? " when it got the CPU" : "") + "), which ran " +
          std::to_string(percent) + " % of it";
 }
 
@@ -164,10 +165,8 @@ void VmstatReport::fold_works() {
     const auto& [part, cpu, address] = where;
     const std::string& name = function_name(address);
     const VmstatWork kind = vmstat_work_of(name);
-    if (has(VmstatKey::task) || !keeps_work(cpu, name)) {
-      if (has(VmstatKey::task) || has(VmstatKey::work)) continue;
-    }
     const bool by_work = has(VmstatKey::work);
+    if (has(VmstatKey::task) || (by_work && !keeps_work(cpu, name))) continue;
     if (!by_work && cpu == kNoCpu) continue;
     const bool pending_is_known = kind != VmstatWork::none || (cpu != kNoCpu && shows_all(cpu));
     if (by_work && sums.runs.count == 0 && sums.timers_pending == 0 &&
@@ -274,13 +273,12 @@ void VmstatReport::fold_ticks() {
   }
 }
 
-void VmstatReport::note_missing(const RecordingResult& result) {
+void VmstatReport::note_missing() {
   const auto note = [&](const std::string& text) {
     if (std::find(report_.header_notes.begin(), report_.header_notes.end(), text) ==
         report_.header_notes.end())
       report_.header_notes.push_back(text);
   };
-  (void)result;
   if (!has_ticks_)
     note(
         "not in the recording: timer:tick_stop, so ticks stopped and counters left unsynced are "
@@ -303,7 +301,7 @@ void VmstatReport::fold(const RecordingResult& result, const Totals& totals) {
   fold_queueings();
   fold_pushes();
   fold_ticks();
-  note_missing(result);
+  note_missing();
   if (result.info.start_ns && result.info.end_ns)
     observed_ns_ += *result.info.end_ns - *result.info.start_ns;
   report_.recordings.push_back(result.info);

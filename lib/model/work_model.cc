@@ -71,7 +71,7 @@ void WorkModel::handle(const Event& event) {
 }
 
 // The time since the last switch goes to the task that had the CPU, for each item that waits there.
-void WorkModel::charge(Cpu& cpu, uint64_t now_ns) {
+void WorkModel::charge(Cpu& cpu, uint64_t now_ns, bool switched_out) {
   const uint64_t since_ns = std::exchange(cpu.since_ns, now_ns);
   if (!cpu.current.valid()) return;
   for (const uint64_t work : cpu.waiting) {
@@ -85,8 +85,9 @@ void WorkModel::charge(Cpu& cpu, uint64_t now_ns) {
     if (entry != behind.end()) {
       entry->ns += now_ns - from;
       entry->prio = cpu.current_prio;
+      entry->old_prio = !switched_out;
     } else if (behind.size() < kMaxBehind) {
-      behind.push_back({cpu.current, cpu.current_prio, now_ns - from});
+      behind.push_back({cpu.current, cpu.current_prio, !switched_out, now_ns - from});
     }
   }
 }
@@ -94,7 +95,7 @@ void WorkModel::charge(Cpu& cpu, uint64_t now_ns) {
 WorkBehind WorkModel::longest(const std::vector<Behind>& behind) {
   WorkBehind result;
   for (const Behind& one : behind)
-    if (one.ns > result.ns) result = {one.thread, one.prio, one.ns};
+    if (one.ns > result.ns) result = {one.thread, one.prio, one.old_prio, one.ns};
   return result;
 }
 
@@ -115,7 +116,7 @@ void WorkModel::on_switch(const Event& event) {
     on.current = threads_.find(event.sched_switch.prev_tid);
     on.since_ns = start_ns_;
   }
-  charge(on, event.time_ns);
+  charge(on, event.time_ns, true);
 
   const ThreadId next = threads_.find(event.sched_switch.next_tid);
   if (on.push.thread.valid() && !on.push.functions.empty())
@@ -195,7 +196,7 @@ void WorkModel::on_start(const Event& event) {
     run.bound = item->second.cpu != kNoCpu;
     if (run.bound) {
       Cpu& target = cpu(item->second.cpu);
-      charge(target, event.time_ns);
+      charge(target, event.time_ns, false);
       run.behind = longest(item->second.behind);
       erase_value(target.waiting, run.work);
     }
@@ -255,7 +256,7 @@ void WorkModel::on_tick(const Event& event) {
 
 void WorkModel::finish(uint64_t end_ns) {
   for (Cpu& cpu : cpus_) {
-    charge(cpu, end_ns);
+    charge(cpu, end_ns, false);
     if (cpu.push.thread.valid() && !cpu.push.functions.empty())
       pushed_[cpu.push.thread] = std::move(cpu.push);
   }

@@ -35,6 +35,7 @@ namespace perf_latency {
 struct WorkBehind {
   ThreadId thread;  // none: nobody but the idle task, or not known
   int16_t prio = 0;
+  bool old_prio = false;  // prio is of its switch-in: no event tells of a change while it runs
   uint64_t ns = 0;
 };
 
@@ -126,6 +127,7 @@ class WorkModel {
   struct Behind {
     ThreadId thread;
     int16_t prio;
+    bool old_prio;
     uint64_t ns;
   };
   struct Item {
@@ -168,7 +170,7 @@ class WorkModel {
   void on_end(const Event& event);
   void on_timer_start(const Event& event);
   void on_tick(const Event& event);
-  void charge(Cpu& cpu, uint64_t now_ns);
+  void charge(Cpu& cpu, uint64_t now_ns, bool switched_out);
   void close_push(ThreadId thread, uint64_t end_ns, bool open);
   void emit_run(const Running& run, uint64_t end_ns, bool open);
   static WorkBehind longest(const std::vector<Behind>& behind);

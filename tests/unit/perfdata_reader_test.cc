@@ -224,8 +224,9 @@ TEST(PerfdataReader, EverySectionCutAtEveryByte) {
       const auto back = read_back(Bytes(file.begin(), file.begin() + static_cast<long>(size)));
       EXPECT_LE(back.types.size(), whole);
       if (back.error.empty() && back.types.size() < whole &&
-          back.reader->metadata().mode == RecordingMode::file)
+          back.reader->metadata().mode == RecordingMode::file) {
         EXPECT_FALSE(back.reader->metadata().complete) << size;
+      }
     }
   }
 }

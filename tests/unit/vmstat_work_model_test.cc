@@ -203,6 +203,7 @@ TEST_F(VmstatWorkModel, StarvedWorkHasItsAgeAndWhoHadTheCpu) {
   EXPECT_EQ(item.behind.thread, thread(kHog));
   EXPECT_EQ(item.behind.ns, 850u);  // 100 to 400, 450 to 1000
   EXPECT_EQ(item.behind.prio, 98);
+  EXPECT_TRUE(item.behind.old_prio);  // it was not switched out since 450
 }
 
 TEST_F(VmstatWorkModel, WorkQueuedBeforeALossIsNotSaidToBeStarved) {
