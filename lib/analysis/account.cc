@@ -49,9 +49,17 @@ void Account::add_life(TaskKind kind, ThreadId thread, uint64_t length_ns, uint6
   sums.threads += threads;
 }
 
-void Account::settle(const std::function<bool(ThreadId)>& is_kernel) {
-  for (const auto& [thread, sums] : undecided_) (is_kernel(thread) ? kernel_ : user_).merge(sums);
+uint64_t Account::settle(const std::function<TaskKind(ThreadId)>& kind_of) {
+  uint64_t left_out = 0;
+  for (const auto& [thread, sums] : undecided_) {
+    const TaskKind kind = kind_of(thread);
+    if (kind == TaskKind::unknown)
+      ++left_out;
+    else
+      (kind == TaskKind::kernel ? kernel_ : user_).merge(sums);
+  }
   undecided_.clear();
+  return left_out;
 }
 
 Totals Account::totals(bool with_kernel_threads, bool runnable_known) const {

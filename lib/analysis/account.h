@@ -36,8 +36,9 @@ class Account {
   void add(TaskKind kind, ThreadId thread, IntervalKind interval, uint64_t length_ns);
   void add_life(TaskKind kind, ThreadId thread, uint64_t length_ns, uint64_t threads);
 
-  // Decides about the threads of unknown kind: true = a kernel thread.
-  void settle(const std::function<bool(ThreadId)>& is_kernel);
+  // Decides about the threads of unknown kind; one that stays unknown is left out of the account.
+  // Returns how many are.
+  uint64_t settle(const std::function<TaskKind(ThreadId)>& kind_of);
 
   // After settle(). `runnable_known` false: waiting for a CPU is inside sleeping.
   Totals totals(bool with_kernel_threads, bool runnable_known) const;

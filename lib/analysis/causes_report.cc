@@ -327,6 +327,7 @@ std::vector<std::string> CausesReport::chain_of(const RawKey& key, const StackNa
 }
 
 void CausesReport::fold_sums(const RawKey& key, const RowStats& stats) {
+  if (key.owner == TaskKind::unknown && threads()[key.thread].hidden()) return;
   const bool kernel =
       key.owner == TaskKind::unknown ? is_kernel_thread(key.thread) : key.owner == TaskKind::kernel;
   if (kernel && !options().kernel_threads) return;

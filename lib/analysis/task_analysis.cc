@@ -118,7 +118,11 @@ Result<void> TaskAnalysis::end_recording(const RecordingResult& result) {
   if (!recording_->window.opened())
     return make_error("no task was renamed to '" + options_.time_comm->first + "' (--time-comm)");
   recording_->model.finish(result.info.end_ns.value_or(0));
-  recording_->account.settle([this](ThreadId thread) { return is_kernel_thread(thread); });
+  const uint64_t hidden = recording_->account.settle([this](ThreadId thread) {
+    if (threads()[thread].hidden()) return TaskKind::unknown;
+    return is_kernel_thread(thread) ? TaskKind::kernel : TaskKind::user;
+  });
+  if (hidden != 0) recording_->context.diagnostics.add(Diag::hidden_threads, hidden);
   const bool runnable_known = recording_->task_events.any_wakeup();
   if (!runnable_known && recording_->model.switches() != 0)
     recording_->context.diagnostics.add(Diag::no_wakeup_events);

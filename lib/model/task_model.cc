@@ -131,7 +131,11 @@ void TaskModel::on_switch(const Event& event) {
   Cpu& on = cpu(event.cpu);
   if (on.current_tid != -1 && on.current_tid != change.prev_tid) {
     diagnostics_.add(Diag::switch_chain_broken);
-    if (lost_.empty()) notice_hidden_idle(on, change.prev_tid);
+    if (lost_.empty()) {
+      notice_hidden_idle(on, change.prev_tid);
+      if (on.current.valid() && threads_[on.current].phase == TaskPhase::running)
+        threads_[on.current].left_unseen = true;
+    }
   }
   if (change.prev_tid == 0) idle_seen_ = true;
   const ThreadId prev = enter(change.prev_tid, event.time_ns);
@@ -175,6 +179,7 @@ void TaskModel::on_switch_record(const Event& event) {
 void TaskModel::switch_out(ThreadId id, const Event& event, ThreadId next) {
   Thread& thread = threads_[id];
   const uint64_t time_ns = event.time_ns;
+  thread.left_seen = true;
   if (thread.phase == TaskPhase::unseen) begin_unseen(thread, TaskPhase::running);
   infer_running(id, time_ns, event.cpu);
   if (is_off_cpu(thread.phase))

@@ -67,6 +67,7 @@ TaskKind ThreadTable::last_kind(const Thread& thread) const {
 }
 
 TaskKind ThreadTable::kind(const Thread& thread) const {
+  if (!thread.left_seen) return TaskKind::unknown;
   const TaskKind kind = last_kind(thread);
   return kind == TaskKind::kernel && thread.born_inside ? TaskKind::unknown : kind;
 }

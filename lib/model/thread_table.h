@@ -42,6 +42,8 @@ struct Thread {
   bool early_waking = false;  // a waking came before the switch-out that it answers
   bool exiting = false;
   bool born_inside = false;  // forked during the recording
+  bool left_seen = false;    // it left a CPU, in an event of its own
+  bool left_unseen = false;  // it left a CPU without an event, though nothing was lost
   int16_t prio = 0;
   uint32_t cpu = 0;  // running: where; else where it was switched out
   uint64_t life_start_ns = 0;
@@ -53,6 +55,10 @@ struct Thread {
   StackId waker_stack;
   ThreadId preempted_by;
   uint64_t cgroup = 0;
+
+  // Some tasks' own events are kept from perf (seen: those of the init process of a sandbox): others
+  // are seen to hand the CPU to them, and that is all there is to know.
+  bool hidden() const { return left_unseen && !left_seen; }
 };
 
 class ThreadTable {
@@ -73,7 +79,7 @@ class ThreadTable {
   // A process that has user mappings is no kernel thread, whatever its parent is.
   void set_has_user_maps(int32_t pid);
   // What the thread is for as long as it lives; unknown also for a child of a kernel thread that may
-  // still exec (a user mode helper).
+  // still exec (a user mode helper), and for one that may turn out to be hidden.
   TaskKind kind(const Thread& thread) const;
   // The same at the end of the recording: what it became.
   TaskKind last_kind(const Thread& thread) const;

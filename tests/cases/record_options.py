@@ -120,7 +120,8 @@ def check_tasks(test, folder):
     done = test.run("record", "-q", "-B", "--only-command", "-o", data, "--", *command)
     shell = int(done.text)
     report = test.json("report", "-i", data, "--by", "process", "--limit", "0", "--state", "all")
-    names = {row["process"]["comm"] for row in report["rows"]}
+    # A switch from or to one of the command's tasks names the other task too, which then waits for a CPU.
+    names = {row["process"]["comm"] for row in report["rows"] if row["state"] != "R"}
     test.equal(names - {"sleep", "sh", "perf-latency"}, set(), "--only-command keeps nobody else")
     test.check("sleep" in names, "--only-command follows children")
     test.check(shell in {row["process"]["pid"] for row in report["rows"]}, "--only-command: the command")
@@ -191,9 +192,11 @@ def check_files(test, folder):
     test.run("record", "-q", "-B", "--switch-output=200ms", "--duration", "900ms", "-o", folder / "parts")
     parts = sorted(folder.glob("parts.*"))
     test.check(3 <= len(parts) <= 6, f"--switch-output=200ms in 900 ms: {len(parts)} files")
+    # The recording may end right after a new file was begun.
     for part in parts:
         info = test.json("info", "-i", part)
-        test.check(info["recording"]["complete"] and info["recording"]["samples"] > 0, f"{part}: {info}")
+        test.check(info["recording"]["complete"], f"{part}: {info}")
+        test.check(info["recording"]["samples"] > 0 or part == parts[-1], f"{part}: no samples")
         test.check(info["records"]["COMM"] > 10, f"{part}: names of what runs: {info['records']}")
     test.check(not (folder / "parts").exists(), "--switch-output leaves files with time stamps only")
 
@@ -209,7 +212,7 @@ def check_files(test, folder):
 
 def check_formats(test, folder):
     data = folder / "formats"
-    for options in (["-z", "0"], ["-z19"], ["-k", "CLOCK_BOOTTIME"], ["-k", "perf"], ["-m", "256K"], ["-a"],
+    for options in (["-z", "0"], ["-z19"], ["-k", "CLOCK_MONOTONIC_RAW"], ["-k", "perf"], ["-m", "256K"], ["-a"],
                     ["--call-graph", "fp"], ["--call-graph", "dwarf,4096"]):
         test.run("record", "-q", "-B", *options, "-o", data, "--", *napper(5))
         info = test.json("info", "-i", data)

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Rings, their runs of records, and the compressed form of these.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zstd.h>
 
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
+#include <thread>
 
 #include "base/byte_cursor.h"
+#include "perfdata/writer.h"
 #include "perfdata/writer_bytes.h"
 #include "record/chunk_encoder.h"
+#include "record/output.h"
 #include "record/reader.h"
 #include "record/ring.h"
 
@@ -175,6 +183,58 @@ TEST(RecordChunkEncoder, AFrameMayNeedSeveralRecords) {
   EXPECT_GT(records.size(), run.size());  // does not compress: 17 records
   EXPECT_EQ(load_unchecked<uint16_t>(records.data() + 6), 0xfff8);
   EXPECT_EQ(expand(records, kMaxChunkBytes), run);
+}
+
+// Two readers with a ring each, into one file: nothing is lost, doubled, or torn apart.
+TEST(RecordReaderPool, SeveralReadersWriteWholeRuns) {
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("record_readers." + std::to_string(::getpid())))
+                               .string();
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+  auto writer = PerfDataWriter::create(fd, false, {}, {});
+  ASSERT_TRUE(writer);
+  Output output(2);
+  output.exchange(std::move(*writer));
+  FakeRing one(1u << 16), two(1u << 16);
+  std::vector<Ring> rings = {one.ring(), two.ring()};
+  for (uint64_t i = 0; i < 500; ++i) {
+    one.put(record(RecordType::sample, 48, 1000 + i));
+    two.put(record(RecordType::sample, 64, 2000 + i));
+  }
+  const uint64_t one_bytes = rings[0].head(), two_bytes = rings[1].head();
+  std::atomic<int> passes = 0;
+  ReaderPool pool(rings, {{{0}, {}}, {{1}, {}}}, {}, output, nullptr, [&] { ++passes; });
+  ASSERT_TRUE(pool.start());
+  while (passes < 4) std::this_thread::yield();
+  pool.stop();
+  EXPECT_FALSE(pool.error());
+  EXPECT_FALSE(pool.priority().empty());
+  EXPECT_EQ(one.tail(), one_bytes);
+  EXPECT_EQ(two.tail(), two_bytes);
+  Output::Finished finished = output.exchange(nullptr);
+  EXPECT_EQ(finished.totals.samples, 1000u);
+  EXPECT_EQ(finished.totals.raw_bytes, 500u * (48 + 64));
+  EXPECT_EQ(finished.totals.first_time_ns, 1000u);
+  EXPECT_EQ(finished.totals.last_time_ns, 2499u);
+  const uint64_t data_bytes = finished.writer->data_bytes();
+  ASSERT_TRUE(finished.writer->finish({}));
+
+  std::ifstream in(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::filesystem::remove(path);
+  std::span<const std::byte> data(reinterpret_cast<const std::byte*>(text.data()), text.size());
+  data = data.subspan(load_unchecked<uint64_t>(data.data() + 40), data_bytes);
+  size_t expanded = 0, marks = 0;
+  while (!data.empty()) {
+    const size_t size = load_unchecked<uint16_t>(data.data() + 6);
+    if (load_unchecked<uint32_t>(data.data()) == 81)
+      expanded += expand(data.first(size), kMaxChunkBytes).size();
+    else
+      ++marks;
+    data = data.subspan(size);
+  }
+  EXPECT_EQ(expanded, 500u * (48 + 64));
+  EXPECT_GE(marks, 1u);
 }
 
 std::map<uint32_t, uint32_t> nodes(uint32_t cpus, uint32_t per_node) {
