@@ -137,7 +137,6 @@ void TaskModel::on_switch(const Event& event) {
         threads_[on.current].left_unseen = true;
     }
   }
-  if (change.prev_tid == 0) idle_seen_ = true;
   const ThreadId prev = enter(change.prev_tid, event.time_ns);
   const ThreadId next = enter(change.next_tid, event.time_ns);
   if (prev.valid()) {
@@ -235,11 +234,7 @@ void TaskModel::infer_running(ThreadId id, uint64_t time_ns, uint32_t on_cpu) {
 
 // An event in the context of a thread that is not known to run.
 void TaskModel::observe_context(const Event& event) {
-  if (event.tid == 0) {
-    idle_seen_ = true;
-    idle_is_hidden_ = false;
-    return;
-  }
+  if (event.tid == 0) return;
   Cpu& on = cpu(event.cpu);
   if (on.current_tid == event.tid) return;
   notice_hidden_idle(on, event.tid);
@@ -253,7 +248,7 @@ void TaskModel::observe_context(const Event& event) {
 // A CPU that went idle and then runs something without a switch in between: this kernel hides what
 // happens in the idle task from perf, wakeups by interrupts included.
 void TaskModel::notice_hidden_idle(const Cpu& on, int32_t tid) {
-  if (on.current_tid != 0 || tid == 0 || idle_seen_ || idle_is_hidden_) return;
+  if (on.current_tid != 0 || tid == 0 || idle_is_hidden_) return;
   idle_is_hidden_ = true;
   diagnostics_.add(Diag::idle_hidden);
 }

@@ -21,8 +21,8 @@
 //   preempted
 //   dead       new life: ran       new life         new life                 new life
 //
-// Hidden idle: some kernels keep what happens in the idle task from perf, wakeups by interrupts and the
-// switch to the woken task included (seen on 6.18). Then a sleep without a waking lasts until the thread
+// Hidden idle: some kernels keep what happens in the idle task from perf, now and then or always,
+// wakeups by interrupts and the switch to the woken task included (seen on 6.18). Then a sleep without a waking lasts until the thread
 // is seen again, and includes its wait for a CPU.
 // Mismatch: when events were lost meanwhile, the phase's interval ends where the loss began and the
 // rest is hidden; when nothing was lost the whole is unknown.
@@ -118,7 +118,6 @@ class TaskModel {
   std::vector<Cpu> cpus_;
   uint64_t start_ns_ = 0;
   uint64_t switches_ = 0;
-  bool idle_seen_ = false;  // something happened in the idle task: it is not hidden
   bool idle_is_hidden_ = false;
 };
 

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
-from harness import Test, kernel_lets_record, skip  # noqa: E402
+from harness import skip_where_idle_is_hidden, Test, kernel_lets_record, skip  # noqa: E402
 
 
 def known(holders):
@@ -71,6 +71,7 @@ def main():
     reason = kernel_lets_record()
     if reason:
         skip(reason)
+    skip_where_idle_is_hidden(test)
     if not Path("/sys/kernel/tracing/events/lock/contention_begin/id").exists():
         skip("this kernel has no lock:contention_begin")
     program = test.programs / "lock_pairs"

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
-from harness import Test, kernel_lets_record, skip  # noqa: E402
+from harness import skip_where_idle_is_hidden, Test, kernel_lets_record, skip  # noqa: E402
 
 NAP = "import time; [time.sleep(0.02) for _ in range({n})]"
 
@@ -237,6 +237,7 @@ def main():
         check_usage(test, folder)
         check_list(test)
         check_status(test, folder)
+        skip_where_idle_is_hidden(test)
         check_times(test, folder)
         check_events(test, folder)
         check_tasks(test, folder)

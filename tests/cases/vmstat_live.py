@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
-from harness import Test, kernel_lets_record, skip  # noqa: E402
+from harness import skip_where_idle_is_hidden, Test, kernel_lets_record, skip  # noqa: E402
 
 NORMAL_SECONDS = 4.0
 ATTEMPTS = 5
@@ -153,6 +153,7 @@ def main():
     reason = kernel_lets_record()
     if reason:
         skip(reason)
+    skip_where_idle_is_hidden(test)
     if os.geteuid() != 0:
         skip("real-time priorities need root")
     cpus = sorted(os.sched_getaffinity(0))

@@ -123,3 +123,16 @@ def kernel_lets_record():
     if not Path("/sys/kernel/tracing/events/sched/sched_switch/id").exists():
         return "tracefs with sched_switch is not mounted at /sys/kernel/tracing"
     return None
+
+
+def skip_where_idle_is_hidden(test):
+    """Some kernels keep the idle task's events, and those of other chosen tasks, from perf now and then. What
+    ends a wait is then in no recording, so that counts of single events of other tasks prove nothing."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "probe"
+        test.run("record", "-q", "-B", "-o", data, "--", "sleep", "1")
+        report = test.json("report", "-i", data, "--kernel-threads")
+    if any(entry["id"] in ("idle-hidden", "hidden-threads") for entry in report["diagnostics"]):
+        skip("this kernel hides some tasks' events from perf")

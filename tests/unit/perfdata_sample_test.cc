@@ -126,8 +126,8 @@ TEST(PerfdataSampleFields, CountsThatDoNotFitAreRefused) {
   for (const uint64_t count : {uint64_t{3}, uint64_t{1} << 61, UINT64_MAX}) {
     EXPECT_FALSE(parses(kSampleCallchain, {count, 1, 2})) << count;
     EXPECT_FALSE(parses(kSampleBranchStack, {count, 1, 2, 3})) << count;
-    EXPECT_FALSE(parses(kSampleStackUser, {count * 8, 1, 2})) << count;
-    EXPECT_FALSE(parses(kSampleAux, {count * 8, 1, 2})) << count;
+    EXPECT_FALSE(parses(kSampleStackUser, {count | 24, 1, 2})) << count;
+    EXPECT_FALSE(parses(kSampleAux, {count | 24, 1, 2})) << count;
     EventAttr group;
     group.read_format = kReadGroup;
     EXPECT_FALSE(parses(kSampleRead, {count, 1, 2}, group)) << count;
