@@ -39,7 +39,7 @@ DecodeNeeds TaskAnalysis::needs() const {
   needs.want({K::sched_switch, K::sched_waking, K::sched_wakeup, K::sched_wakeup_new,
               K::sched_process_fork, K::sched_process_exec, K::sched_process_exit, K::task_rename,
               K::record_lost, K::record_comm, K::record_fork, K::record_exit, K::record_mmap,
-              K::record_ksymbol, K::record_cgroup, K::record_switch});
+              K::record_ksymbol, K::record_cgroup, K::record_switch, K::record_callchain_deferred});
   needs.sleep_stacks = true;
   needs.user_stacks =
       options_.callchain == CallchainMode::user || options_.callchain == CallchainMode::both;
@@ -79,7 +79,9 @@ void TaskAnalysis::consume(const Event* const* events, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const Event& event = *events[i];
     if (event.kind == K::record_switch && ignore_switch_records) continue;
-    if (event.kind == K::sched_switch && event.user_stack.valid())
+    if (event.kind == K::record_callchain_deferred) handle_deferred_chain(event);
+    if (event.kind == K::sched_switch &&
+        (event.user_stack.valid() || event.sched_switch.deferred != 0))
       handle_with_user_stack(event);
     else
       recording.model.handle(event);
@@ -101,11 +103,31 @@ void TaskAnalysis::handle_with_user_stack(const Event& event) {
   const int32_t pid = event.pid > 0 ? event.pid : id.valid() ? threads()[id].pid : -1;
   if (event.state != 'R' && (!id.valid() || keeps_thread(threads()[id]))) {
     resolved.user_stack = recording.user_stacks.resolve(event, pid);
+    if (!event.user_stack.valid()) {
+      recording.deferred.expect(event.sched_switch.prev_tid, event.sched_switch.deferred);
+      take_what_waited();
+      resolved.user_stack = DeferredStacks::kPlaceholder;
+    }
   } else {
     recording.user_stacks.drop(event);
     resolved.user_stack = StackId{};
   }
   recording.model.handle(resolved);
+}
+
+// The maps are those of the return to user mode: the thread could not change them while it slept.
+void TaskAnalysis::handle_deferred_chain(const Event& event) {
+  Recording& recording = *recording_;
+  const ThreadId id = threads().find(event.tid);
+  const int32_t pid = event.pid > 0 ? event.pid : id.valid() ? threads()[id].pid : -1;
+  recording.deferred.arrive(event.tid, event.deferred.cookie,
+                            recording.user_stacks.resolve(event, pid));
+  take_what_waited();
+}
+
+void TaskAnalysis::take_what_waited() {
+  for (const DeferredStacks::Held& held : recording_->deferred.take_ready())
+    take(held.interval, held.inside, held.kind);
 }
 
 void TaskAnalysis::announce_loss(uint64_t start_ns, uint64_t end_ns) {
@@ -118,6 +140,8 @@ Result<void> TaskAnalysis::end_recording(const RecordingResult& result) {
   if (!recording_->window.opened())
     return make_error("no task was renamed to '" + options_.time_comm->first + "' (--time-comm)");
   recording_->model.finish(result.info.end_ns.value_or(0));
+  recording_->deferred.finish();
+  take_what_waited();
   const uint64_t hidden = recording_->account.settle([this](ThreadId thread) {
     if (threads()[thread].hidden()) return TaskKind::unknown;
     return is_kernel_thread(thread) ? TaskKind::kernel : TaskKind::user;
@@ -171,6 +195,11 @@ void TaskAnalysis::on_interval(const Interval& interval) {
   recording_->account.add(kind, interval.thread, interval.kind, inside->length_ns());
   // A filter may keep a part of a thread's life (a comm, a CPU): that part is what is accounted for.
   if (filters_) recording_->account.add_life(kind, interval.thread, inside->length_ns(), 0);
+  if (interval.user_stack == DeferredStacks::kPlaceholder) {
+    recording_->deferred.hold(thread.tid, {interval, *inside, kind});
+    take_what_waited();
+    return;
+  }
   take(interval, *inside, kind);
 }
 

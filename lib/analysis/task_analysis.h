@@ -11,6 +11,7 @@
 
 #include "analysis/account.h"
 #include "analysis/analysis.h"
+#include "analysis/deferred_stacks.h"
 #include "analysis/options.h"
 #include "analysis/stack_names.h"
 #include "analysis/symbol_context.h"
@@ -47,6 +48,7 @@ class TaskAnalysis : public Analysis, public IntervalSink {
     SymbolContext symbols;
     StackNames names;
     UserStacks user_stacks;
+    DeferredStacks deferred;
     TaskModel model;
     Window window;
     Account account;
@@ -89,6 +91,8 @@ class TaskAnalysis : public Analysis, public IntervalSink {
  private:
   bool keeps_comm(StringId comm) const;
   void handle_with_user_stack(const Event& event);
+  void handle_deferred_chain(const Event& event);
+  void take_what_waited();
 
   const AnalysisOptions& options_;
   CauseTable& causes_;

@@ -25,8 +25,7 @@ Output::Finished Output::exchange(std::unique_ptr<PerfDataWriter> writer) {
   return finished;
 }
 
-Result<void> Output::append(std::span<const std::byte> bytes, uint64_t raw_bytes, uint32_t cpu,
-                            const RecordTally& tally) {
+void Output::count(uint64_t raw_bytes, uint32_t cpu, const RecordTally& tally) {
   const std::lock_guard lock(mutex_);
   totals_.samples += tally.samples;
   totals_.switches += tally.switches;
@@ -35,6 +34,10 @@ Result<void> Output::append(std::span<const std::byte> bytes, uint64_t raw_bytes
   if (tally.lost != 0) totals_.lost_cpus.insert(cpu);
   totals_.first_time_ns = std::min(totals_.first_time_ns, tally.first_time_ns);
   totals_.last_time_ns = std::max(totals_.last_time_ns, tally.last_time_ns);
+}
+
+Result<void> Output::append(std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
   if (bytes.empty()) return {};
   appended_ = true;
   return writer_->write(bytes);

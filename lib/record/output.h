@@ -44,9 +44,10 @@ class Output {
   };
   Finished exchange(std::unique_ptr<PerfDataWriter> writer);
 
-  // Appends one run of records, as it goes into the file, with what was counted in it.
-  Result<void> append(std::span<const std::byte> bytes, uint64_t raw_bytes, uint32_t cpu,
-                      const RecordTally& tally);
+  // Notes what a run of records holds, before or after it is appended.
+  void count(uint64_t raw_bytes, uint32_t cpu, const RecordTally& tally);
+  // Appends whole records, as they go into the file.
+  Result<void> append(std::span<const std::byte> bytes);
   Result<void> flush();
 
   uint64_t round() const;

@@ -25,6 +25,8 @@ namespace {
 constexpr int kIdlePassMs = 250;
 // What the writer has buffered goes to the file at least this often.
 constexpr std::chrono::seconds kFlushEvery{1};
+// Runs below this size share a frame: on a quiet machine with many CPUs each ring has little.
+constexpr size_t kSmallRunBytes = 64 * 1024;
 constexpr uint64_t kStopTag = UINT64_MAX;
 
 }  // namespace
@@ -39,7 +41,8 @@ struct ReaderPool::Thread {
   }
   size_t index;
   std::unique_ptr<ChunkEncoder> encoder;
-  std::vector<std::byte> kept;  // the filter's survivors
+  std::vector<std::byte> kept;        // the filter's survivors
+  std::vector<std::byte> small_runs;  // not yet written
   std::chrono::steady_clock::time_point next_flush;
   int epoll = -1;
   int wake = -1;
@@ -181,11 +184,32 @@ bool ReaderPool::flush_if_due(Thread& thread) {
 bool ReaderPool::emit(Thread& thread, std::span<const std::byte> records, uint32_t cpu,
                       const RecordTally& tally) {
   if (tally.maps != 0) collect(records);
-  std::span<const std::byte> bytes = records;
-  if (thread.encoder && !records.empty()) bytes = thread.encoder->encode(records);
-  const Result<void> written = output_.append(bytes, records.size(), cpu, tally);
+  output_.count(records.size(), cpu, tally);
+  if (!thread.encoder) return write(records);
+  if (records.size() >= kSmallRunBytes)
+    return flush_small_runs(thread) && write(thread.encoder->encode(records));
+  thread.small_runs.insert(thread.small_runs.end(), records.begin(), records.end());
+  return thread.small_runs.size() < kMaxChunkBytes / 2 || flush_small_runs(thread);
+}
+
+bool ReaderPool::flush_small_runs(Thread& thread) {
+  if (thread.small_runs.empty()) return true;
+  const bool written = write(thread.encoder->encode(thread.small_runs));
+  thread.small_runs.clear();
+  return written;
+}
+
+bool ReaderPool::write(std::span<const std::byte> bytes) {
+  const Result<void> written = output_.append(bytes);
   if (!written) fail(written.error());
   return written.has_value();
+}
+
+bool ReaderPool::end_pass(Thread& thread, uint64_t round) {
+  if (thread.encoder && !flush_small_runs(thread)) return false;
+  const Result<void> reported = output_.report(thread.index, round);
+  if (!reported) fail(reported.error());
+  return reported.has_value();
 }
 
 bool ReaderPool::pass(Thread& thread) {
@@ -200,9 +224,7 @@ bool ReaderPool::pass(Thread& thread) {
       ring.consume();
     }
   }
-  const Result<void> reported = output_.report(thread.index, round);
-  if (!reported) fail(reported.error());
-  return reported.has_value();
+  return end_pass(thread, round);
 }
 
 // See task_filter.h: all rings are learned from up to a later point than any is filtered to.
@@ -233,9 +255,7 @@ bool ReaderPool::pass_filtered(Thread& thread) {
       ring.consume();
     }
   }
-  const Result<void> reported = output_.report(thread.index, round);
-  if (!reported) fail(reported.error());
-  return reported.has_value();
+  return end_pass(thread, round);
 }
 
 void ReaderPool::collect(std::span<const std::byte> records) {

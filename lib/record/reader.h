@@ -69,6 +69,9 @@ class ReaderPool {
   bool flush_if_due(Thread& thread);
   bool emit(Thread& thread, std::span<const std::byte> records, uint32_t cpu,
             const RecordTally& tally);
+  bool flush_small_runs(Thread& thread);
+  bool write(std::span<const std::byte> bytes);
+  bool end_pass(Thread& thread, uint64_t round);
   void take_priority();
   void collect(std::span<const std::byte> records);
   void fail(const Error& error);

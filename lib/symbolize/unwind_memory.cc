@@ -10,8 +10,8 @@
 namespace perf_latency {
 namespace {
 
-// A chain of 127 frames takes some ten thousand reads when nothing is cached.
-constexpr uint64_t kMaxReads = 1 << 20;
+// A chain of 127 frames takes some fifty thousand reads when nothing is cached.
+constexpr uint64_t kMaxReads = 1 << 17;
 // How far above the copy the stack can be thought to go on (the default limit of a stack's size).
 constexpr uint64_t kMaxStackBytes = 8u << 20;
 

@@ -145,18 +145,20 @@ const TracepointRow* find_row(std::string_view system, std::string_view name) {
 
 void plan_tracepoint(const TracepointRow& row, const EventFormat& format, EventPlan& plan,
                      Diagnostics& diagnostics) {
-  size_t end = 0;
-  plan.common_pid = format.find("common_pid");
-  if (plan.common_pid.present()) end = plan.common_pid.end();
+  const FieldRef common_pid = format.find("common_pid");
+  size_t end = common_pid.present() ? common_pid.end() : 0;
+  std::array<FieldRef, EventPlan::kMaxFields> fields;
   for (size_t i = 0; i < row.fields.size() && row.fields[i].name != nullptr; ++i) {
-    plan.fields[i] = format.find(row.fields[i].name);
-    if (plan.fields[i].present()) end = std::max(end, plan.fields[i].end());
-    if (plan.fields[i].present() || !row.fields[i].required) continue;
+    fields[i] = format.find(row.fields[i].name);
+    if (fields[i].present()) end = std::max(end, fields[i].end());
+    if (fields[i].present() || !row.fields[i].required) continue;
     diagnostics.add_detail(Diag::missing_field, format.system + ":" + format.name + " has no '" +
                                                     row.fields[i].name + "'");
     return;
   }
   plan.kind = row.kind;
+  plan.common_pid = common_pid;
+  plan.fields = fields;
   plan.min_raw_bytes = static_cast<uint16_t>(end);
 }
 

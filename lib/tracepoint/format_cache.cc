@@ -25,8 +25,7 @@ const EventFormat* FormatCache::find(uint64_t id) {
   if (is_new) {
     if (const auto text = text_of_id_.find(id); text != text_of_id_.end()) {
       const TracingData::Format& format = data_.formats[text->second];
-      auto parsed =
-          parse_event_format(format.system, format.text, data_.long_bytes, data_.big_endian);
+      auto parsed = parse_event_format(format.system, format.text);
       if (parsed) known->second = std::move(*parsed);
     }
   }

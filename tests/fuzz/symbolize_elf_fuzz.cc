@@ -9,13 +9,15 @@
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/symbol_files.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace perf_latency;
+namespace perf_latency {
+namespace {
+
+void run(const uint8_t* data, size_t size) {
   std::vector<std::byte> bytes(size);
   if (size != 0) std::memcpy(bytes.data(), data, size);
   FileBytes file = FileBytes::from_memory(std::move(bytes));
   auto elf = ElfFile::parse(file.bytes());
-  if (!elf) return 0;
+  if (!elf) return;
   ElfSymbols symbols;
   symbols.add(*elf);
   symbols.add_plt(*elf);
@@ -32,5 +34,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::byte> again(image.file.bytes().begin(), image.file.bytes().end());
   if (auto kernel = KernelSymbols::from_elf(FileBytes::from_memory(std::move(again))))
     kernel->lookup(0xffffffff81000010);
+}
+
+}  // namespace
+}  // namespace perf_latency
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  perf_latency::run(data, size);
   return 0;
 }

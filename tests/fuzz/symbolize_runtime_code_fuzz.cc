@@ -6,8 +6,10 @@
 
 #include "symbolize/runtime_code.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace perf_latency;
+namespace perf_latency {
+namespace {
+
+void run(const uint8_t* data, size_t size) {
   const auto bytes = [&] {
     std::vector<std::byte> copy(size);
     if (size != 0) std::memcpy(copy.data(), data, size);
@@ -19,5 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     map.find(address, UINT64_MAX);
     if (dump) dump->find(address, 200);
   }
+}
+
+}  // namespace
+}  // namespace perf_latency
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  perf_latency::run(data, size);
   return 0;
 }

@@ -2,12 +2,12 @@
 // Both unwinding engines and source lines, on a damaged file.
 // Input: 16 u64 that make the registers, u16 size of the stack, the stack, then an ELF file that is
 // mapped at 0x400000.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,39 +15,31 @@
 #include "symbolize/unwind_engines.h"
 #include "symbolize/unwinder.h"
 
+namespace perf_latency {
 namespace {
 
-// The file is opened by its path: one for the process, rewritten for each input.
-const std::string& path() {
-  static const std::string path = [] {
-    std::string text = "/tmp/pl-unwind-fuzz-" + std::to_string(getpid());
-    std::atexit([] { unlink(("/tmp/pl-unwind-fuzz-" + std::to_string(getpid())).c_str()); });
-    return text;
-  }();
-  return path;
+// The image is opened by a path: that of a file in memory, rewritten for each input.
+std::string write_image(std::span<const std::byte> image) {
+  static const int fd = memfd_create("image", MFD_CLOEXEC);
+  const bool written = ftruncate(fd, 0) == 0 && pwrite(fd, image.data(), image.size(), 0) >= 0;
+  return written ? "/proc/self/fd/" + std::to_string(fd) : "/nonexistent";
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace perf_latency;
+void run(const uint8_t* data, size_t size) {
   constexpr size_t kHeadBytes = 16 * 8 + 2;
-  if (size < kHeadBytes) return 0;
+  if (size < kHeadBytes) return;
   std::vector<std::byte> registers(33 * 8);
   for (size_t i = 0; i < 33; ++i) std::memcpy(registers.data() + i * 8, data + i % 16 * 8, 8);
   uint16_t stack_bytes;
   std::memcpy(&stack_bytes, data + 16 * 8, 2);
   data += kHeadBytes;
   size -= kHeadBytes;
-  if (stack_bytes > size) return 0;
+  if (stack_bytes > size) return;
   const std::vector<std::byte> stack(reinterpret_cast<const std::byte*>(data),
                                      reinterpret_cast<const std::byte*>(data) + stack_bytes);
   std::vector<std::byte> image(reinterpret_cast<const std::byte*>(data) + stack_bytes,
                                reinterpret_cast<const std::byte*>(data) + size);
-  FILE* file = std::fopen(path().c_str(), "wb");
-  if (file == nullptr) return 0;
-  std::fwrite(image.data(), 1, image.size(), file);
-  std::fclose(file);
+  const std::string path = write_image(image);
 
   SymbolizerOptions options;
   options.live = false;
@@ -55,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.debug_dir = "/nonexistent";
   DsoTable dsos;
   AddressSpaces spaces(dsos);
-  spaces.mmap({1, 0x400000, 0x100000, 0, path(), {}});
+  spaces.mmap({1, 0x400000, 0x100000, 0, path, {}});
   Unwinder unwinder(spaces, options);
   UnwindMemory memory(spaces, options);
   for (const UnwindArch arch : {UnwindArch::x86_64, UnwindArch::arm64, UnwindArch::x86_32}) {
@@ -69,5 +61,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (auto source = SourceInfo::open(image, {}))
     for (uint64_t address = 0; address < 0x2000; address += 0x83) source->describe(address);
+}
+
+}  // namespace
+}  // namespace perf_latency
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  perf_latency::run(data, size);
   return 0;
 }

@@ -14,18 +14,18 @@ constexpr uint64_t kAllFields = kSampleKnownMask & ~kSampleWeightStruct;
 // A sample with every field that there is.
 Bytes full_sample(bool swap) {
   ByteWriter w(swap);
-  w.u64(77).u64(0xffffffff81000010);       // IDENTIFIER, IP
-  w.u32(100).u32(101).u64(5000).u64(1);    // TID, TIME, ADDR
-  w.u64(77).u64(3).u32(2).u32(0).u64(42);  // ID, STREAM_ID, CPU, PERIOD
+  w.u64(77).u64(0xffffffff81000010);                          // IDENTIFIER, IP
+  w.u32(100).u32(101).u64(5000).u64(1);                       // TID, TIME, ADDR
+  w.u64(77).u64(3).u32(2).u32(0).u64(42);                     // ID, STREAM_ID, CPU, PERIOD
   w.u64(2).u64s({10, 11}).u64s({1, 77, 0}).u64s({2, 78, 0});  // READ: two of a group
   w.u64(3).u64s({kContextKernel, 0xffffffff81000010, 0xffffffff81000020});
   w.u32(12).text("raw bytes!!!");
   w.u64(1).u64(9).u64s({1, 2, 3}).u64(4);  // BRANCH_STACK with hw_idx and counters
   w.u64(2).u64s({0x10, 0x20, 0x30});       // REGS_USER: 64-bit, three registers
   w.u64(16).text("0123456789abcdef").u64(10);
-  w.u64(1).u64(2).u64(3);                      // WEIGHT, DATA_SRC, TRANSACTION
-  w.u64(2).u64s({0x99, 0x98});                 // REGS_INTR
-  w.u64(4).u64(0xc6).u64(4096).u64(4096);      // PHYS_ADDR, CGROUP, page sizes
+  w.u64(1).u64(2).u64(3);                  // WEIGHT, DATA_SRC, TRANSACTION
+  w.u64(2).u64s({0x99, 0x98});             // REGS_INTR
+  w.u64(4).u64(0xc6).u64(4096).u64(4096);  // PHYS_ADDR, CGROUP, page sizes
   w.u64(8).text("auxbytes");
   return PerfDataBuilder(swap).record_bytes(RecordType::sample, kMiscKernel, w.get());
 }
@@ -154,8 +154,8 @@ TEST(PerfdataSampleFields, NoRegistersFollowAbiNone) {
 TEST(PerfdataSampleFields, NoMoreOfAStackIsValidThanThereIs) {
   EventAttr attr;
   attr.sample_type = kSampleStackUser;
-  const Bytes record = PerfDataBuilder().record_bytes(
-      RecordType::sample, 0, ByteWriter().u64(8).u64(1).u64(4096).get());
+  const Bytes record = PerfDataBuilder().record_bytes(RecordType::sample, 0,
+                                                      ByteWriter().u64(8).u64(1).u64(4096).get());
   SampleView view;
   ASSERT_TRUE(parse_sample(SampleLayout(attr), record, false, SampleDepth::everything, view));
   EXPECT_EQ(view.stack_user.size(), 8u);
@@ -179,7 +179,8 @@ TEST(PerfdataTrailer, FieldsAreFoundFromTheEnd) {
     EXPECT_FALSE(parse_trailer(SampleLayout(attr), std::span(record).first(size), false, trailer));
 }
 
-Metadata two_events(uint64_t sample_type, std::vector<uint64_t> first, std::vector<uint64_t> second) {
+Metadata two_events(uint64_t sample_type, std::vector<uint64_t> first,
+                    std::vector<uint64_t> second) {
   Metadata metadata;
   EventAttr attr;
   attr.sample_type = sample_type;

@@ -187,9 +187,9 @@ TEST(RecordChunkEncoder, AFrameMayNeedSeveralRecords) {
 
 // Two readers with a ring each, into one file: nothing is lost, doubled, or torn apart.
 TEST(RecordReaderPool, SeveralReadersWriteWholeRuns) {
-  const std::string path = (std::filesystem::temp_directory_path() /
-                            ("record_readers." + std::to_string(::getpid())))
-                               .string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("record_readers." + std::to_string(::getpid())))
+          .string();
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
   auto writer = PerfDataWriter::create(fd, false, {}, {});
   ASSERT_TRUE(writer);

@@ -324,7 +324,8 @@ TEST_F(RecordRounds, AMarkComesWhenEveryReaderHasPassedOnce) {
   RecordTally tally;
   tally.samples = 1;
   tally.first_time_ns = tally.last_time_ns = 10;
-  ASSERT_TRUE(output.append(bytes_of("records."), 8, 0, tally));
+  output.count(8, 0, tally);
+  ASSERT_TRUE(output.append(bytes_of("records.")));
   ASSERT_TRUE(output.report(0, first));
   EXPECT_EQ(output.round(), first);
   ASSERT_TRUE(output.report(0, first));  // the same reader again
@@ -350,7 +351,7 @@ TEST_F(RecordRounds, LossesNameTheirCpu) {
   output.exchange(create());
   RecordTally tally;
   tally.lost = 7;
-  ASSERT_TRUE(output.append(bytes_of("xxxxxxxx"), 8, 5, tally));
+  output.count(8, 5, tally);
   const Output::Finished finished = output.exchange(nullptr);
   EXPECT_EQ(finished.totals.lost, 7u);
   EXPECT_EQ(finished.totals.lost_cpus, std::set<uint32_t>{5});

@@ -9,19 +9,19 @@ namespace {
 class SymbolizeAddressSpaces : public testing::Test {
  protected:
   bool map(int32_t pid, uint64_t start, uint64_t length, uint64_t pgoff, std::string_view name) {
-    return spaces.mmap({pid, start, length, pgoff, name, {}});
+    return spaces_.mmap({pid, start, length, pgoff, name, {}});
   }
   // "name+0xaddress" or "-".
   std::string at(int32_t pid, uint64_t address) {
-    const auto found = spaces.resolve(pid, address);
+    const auto found = spaces_.resolve(pid, address);
     if (!found) return "-";
     char text[64];
     std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(found->address));
-    return dsos[found->dso].name + text;
+    return dsos_[found->dso].name + text;
   }
 
-  DsoTable dsos;
-  AddressSpaces spaces{dsos};
+  DsoTable dsos_;
+  AddressSpaces spaces_{dsos_};
 };
 
 TEST_F(SymbolizeAddressSpaces, FilesResolveToFileOffsetsAnonymousMemoryToAddresses) {
@@ -59,43 +59,43 @@ TEST_F(SymbolizeAddressSpaces, NewMapsReplaceWhatTheyCover) {
 
 TEST_F(SymbolizeAddressSpaces, ForkSharesUntilOneChanges) {
   map(1, 0x1000, 0x1000, 0, "/a");
-  spaces.fork(2, 1);
+  spaces_.fork(2, 1);
   EXPECT_EQ(at(2, 0x1000), "/a+0x0");
-  EXPECT_EQ(spaces.version(1), spaces.version(2));
+  EXPECT_EQ(spaces_.version(1), spaces_.version(2));
   map(2, 0x1000, 0x1000, 0, "/c");
   EXPECT_EQ(at(1, 0x1000), "/a+0x0");
   EXPECT_EQ(at(2, 0x1000), "/c+0x0");
-  EXPECT_NE(spaces.version(1), spaces.version(2));
+  EXPECT_NE(spaces_.version(1), spaces_.version(2));
 }
 
 TEST_F(SymbolizeAddressSpaces, SynthesizedForkAndExecHaveNoMaps) {
   map(1, 0x1000, 0x1000, 0, "/a");
-  spaces.fork(2, 1, false);
+  spaces_.fork(2, 1, false);
   EXPECT_EQ(at(2, 0x1000), "-");
-  EXPECT_EQ(spaces.version(2), 0u);
-  spaces.exec(1);
+  EXPECT_EQ(spaces_.version(2), 0u);
+  spaces_.exec(1);
   EXPECT_EQ(at(1, 0x1000), "-");
-  EXPECT_EQ(spaces.version(1), 0u);
+  EXPECT_EQ(spaces_.version(1), 0u);
 }
 
 TEST_F(SymbolizeAddressSpaces, TheSameMapAgainIsNoChange) {
   map(1, 0x1000, 0x1000, 0, "/a");
-  const uint64_t version = spaces.version(1);
+  const uint64_t version = spaces_.version(1);
   map(1, 0x1000, 0x1000, 0, "/a");
-  EXPECT_EQ(spaces.version(1), version);
+  EXPECT_EQ(spaces_.version(1), version);
   map(1, 0x1000, 0x1000, 0x1000, "/a");
-  EXPECT_NE(spaces.version(1), version);
+  EXPECT_NE(spaces_.version(1), version);
 }
 
 TEST_F(SymbolizeAddressSpaces, ExitedProcessesAreKeptForAWhile) {
   map(1, 0x1000, 0x1000, 0, "/a");
-  spaces.new_thread(1);
-  spaces.exit_thread(1);
-  spaces.exit_thread(1);
+  spaces_.new_thread(1);
+  spaces_.exit_thread(1);
+  spaces_.exit_thread(1);
   EXPECT_EQ(at(1, 0x1000), "/a+0x0");
   for (int32_t pid = 100; pid < 100 + static_cast<int32_t>(AddressSpaces::kKeptExited); ++pid) {
     map(pid, 0x1000, 0x1000, 0, "/b");
-    spaces.exit_thread(pid);
+    spaces_.exit_thread(pid);
   }
   EXPECT_EQ(at(1, 0x1000), "-");
   EXPECT_EQ(at(100, 0x1000), "/b+0x0");
@@ -103,12 +103,12 @@ TEST_F(SymbolizeAddressSpaces, ExitedProcessesAreKeptForAWhile) {
 
 TEST_F(SymbolizeAddressSpaces, AReusedPidIsNotDroppedForItsFormerLife) {
   map(1, 0x1000, 0x1000, 0, "/a");
-  spaces.exit_thread(1);
-  spaces.fork(1, 7);
+  spaces_.exit_thread(1);
+  spaces_.fork(1, 7);
   map(1, 0x1000, 0x1000, 0, "/second");
   for (int32_t pid = 100; pid < 200 + static_cast<int32_t>(AddressSpaces::kKeptExited); ++pid) {
     map(pid, 0x1000, 0x1000, 0, "/b");
-    spaces.exit_thread(pid);
+    spaces_.exit_thread(pid);
   }
   EXPECT_EQ(at(1, 0x1000), "/second+0x0");
 }
@@ -116,30 +116,30 @@ TEST_F(SymbolizeAddressSpaces, AReusedPidIsNotDroppedForItsFormerLife) {
 TEST_F(SymbolizeAddressSpaces, ImpossibleRangesAreRefused) {
   EXPECT_FALSE(map(1, 0x1000, 0, 0, "/a"));
   EXPECT_FALSE(map(1, 0xfffffffffffff000, 0x2000, 0, "/a"));
-  EXPECT_EQ(spaces.version(1), 0u);
+  EXPECT_EQ(spaces_.version(1), 0u);
 }
 
 TEST_F(SymbolizeAddressSpaces, DsosDifferByBuildIdAndDeletedIsNoPartOfTheName) {
   const BuildId first = BuildId::from_hex("0102030405060708090a0b0c0d0e0f1011121314");
   const BuildId second = BuildId::from_hex("ff02030405060708");
-  const DsoId a = dsos.intern("/bin/x (deleted)", first, 1);
-  const DsoId b = dsos.intern("/bin/x", second, 1);
+  const DsoId a = dsos_.intern("/bin/x (deleted)", first, 1);
+  const DsoId b = dsos_.intern("/bin/x", second, 1);
   EXPECT_NE(a, b);
-  EXPECT_EQ(dsos[a].name, "/bin/x");
-  EXPECT_TRUE(dsos[a].deleted);
-  EXPECT_FALSE(dsos[b].deleted);
-  EXPECT_EQ(dsos.build_ids(a), std::vector<BuildId>{first});
-  EXPECT_EQ(dsos.intern("//anon", {}, 1), dsos.intern("//anon", {}, 1));
-  EXPECT_NE(dsos.intern("//anon", {}, 1), dsos.intern("//anon", {}, 2));
+  EXPECT_EQ(dsos_[a].name, "/bin/x");
+  EXPECT_TRUE(dsos_[a].deleted);
+  EXPECT_FALSE(dsos_[b].deleted);
+  EXPECT_EQ(dsos_.build_ids(a), std::vector<BuildId>{first});
+  EXPECT_EQ(dsos_.intern("//anon", {}, 1), dsos_.intern("//anon", {}, 1));
+  EXPECT_NE(dsos_.intern("//anon", {}, 1), dsos_.intern("//anon", {}, 2));
 }
 
 TEST_F(SymbolizeAddressSpaces, BuildIdsCanComeLate) {
-  const DsoId id = dsos.intern("/bin/x", {}, 1);
-  EXPECT_TRUE(dsos.build_ids(id).empty());
+  const DsoId id = dsos_.intern("/bin/x", {}, 1);
+  EXPECT_TRUE(dsos_.build_ids(id).empty());
   const BuildId late = BuildId::from_hex("0102030405060708090a0b0c0d0e0f1011121314");
-  dsos.add_build_id("/bin/x", late);
-  dsos.add_build_id("/bin/x", late);
-  EXPECT_EQ(dsos.build_ids(id), std::vector<BuildId>{late});
+  dsos_.add_build_id("/bin/x", late);
+  dsos_.add_build_id("/bin/x", late);
+  EXPECT_EQ(dsos_.build_ids(id), std::vector<BuildId>{late});
 }
 
 TEST(SymbolizeBuildId, TrailingZerosOfOldRecordsDoNotCount) {

@@ -40,13 +40,13 @@ std::string notes(const BuildId& id) {
 class SymbolizeKernelImage : public testing::Test {
  protected:
   SymbolizeKernelImage() {
-    input.map = KernelMap{kRecorded, 0x2000, kRecorded, "_text"};
-    input.build_id = kId;
-    input.os_release = "6.12.0-test";
-    input.symfs = dir.path() + "/symfs";  // nothing of this machine
-    input.build_id_dirs = {dir.path() + "/cache"};
-    input.running_kallsyms = dir.path() + "/proc/kallsyms";
-    input.running_notes = dir.path() + "/sys/notes";
+    input_.map = KernelMap{kRecorded, 0x2000, kRecorded, "_text"};
+    input_.build_id = kId;
+    input_.os_release = "6.12.0-test";
+    input_.symfs = dir_.path() + "/symfs";  // nothing of this machine
+    input_.build_id_dirs = {dir_.path() + "/cache"};
+    input_.running_kallsyms = dir_.path() + "/proc/kallsyms";
+    input_.running_notes = dir_.path() + "/sys/notes";
   }
   std::string name_at(const Result<KernelImage>& image, uint64_t address) {
     if (!image) return image.error().what;
@@ -57,87 +57,87 @@ class SymbolizeKernelImage : public testing::Test {
     return "cache/.build-id/aa/bbccddeeff00112233445566778899aabbccdd/";
   }
 
-  SymbolizeTempDir dir;
-  KernelImageInput input;
+  SymbolizeTempDir dir_;
+  KernelImageInput input_;
 };
 
 TEST_F(SymbolizeKernelImage, ExplicitKallsymsIsMovedToTheRecordedAddress) {
-  input.kallsyms = dir.write("k", kKallsyms);
-  const auto image = find_kernel_image(input);
+  input_.kallsyms = dir_.write("k", kKallsyms);
+  const auto image = find_kernel_image(input_);
   EXPECT_EQ(name_at(image, kRecorded + 0x110), "do_nanosleep");
   EXPECT_EQ(image->symbols.shift(), kRecorded - kLinked);
-  EXPECT_EQ(image->source, dir.path() + "/k (moved by 0x24200000)");
+  EXPECT_EQ(image->source, dir_.path() + "/k (moved by 0x24200000)");
 }
 
 TEST_F(SymbolizeKernelImage, WithoutAKernelMapExplicitKallsymsIsTakenAsItIs) {
-  input.map.reset();
-  input.build_id = {};
-  input.kallsyms = dir.write("k", kKallsyms);
-  const auto image = find_kernel_image(input);
+  input_.map.reset();
+  input_.build_id = {};
+  input_.kallsyms = dir_.write("k", kKallsyms);
+  const auto image = find_kernel_image(input_);
   EXPECT_EQ(name_at(image, kLinked + 0x110), "do_nanosleep");
   EXPECT_EQ(name_at(image, 0xffffffffc0000004), "ext4_get");
 }
 
 TEST_F(SymbolizeKernelImage, ExplicitVmlinuxOfAnotherBuildIsRefusedUnlessForced) {
-  input.vmlinux = dir.write("vmlinux", vmlinux(kOtherId));
-  EXPECT_EQ(name_at(find_kernel_image(input), 0), dir.path() + "/vmlinux: its build id is " +
-                                                      kOtherId.hex() +
-                                                      ", the recorded kernel's is " + kId.hex());
-  input.force = true;
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
+  input_.vmlinux = dir_.write("vmlinux", vmlinux(kOtherId));
+  EXPECT_EQ(name_at(find_kernel_image(input_), 0), dir_.path() + "/vmlinux: its build id is " +
+                                                       kOtherId.hex() +
+                                                       ", the recorded kernel's is " + kId.hex());
+  input_.force = true;
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
 }
 
 TEST_F(SymbolizeKernelImage, TheBuildIdCacheHoldsKallsymsOrTheElfFile) {
-  dir.write(cache_dir() + "kallsyms", kKallsyms);
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
+  dir_.write(cache_dir() + "kallsyms", kKallsyms);
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
   SymbolizeTempDir other;
   other.write(cache_dir() + "elf", vmlinux(kId));
-  input.build_id_dirs = {other.path() + "/cache"};
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
+  input_.build_id_dirs = {other.path() + "/cache"};
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
   SymbolizeTempDir old;  // before perf 4.10 the link led to the file itself
   old.write("cache/[kernel.kallsyms]/" + kId.hex(), kKallsyms);
-  input.build_id_dirs = {old.path() + "/cache"};
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
+  input_.build_id_dirs = {old.path() + "/cache"};
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
 }
 
 TEST_F(SymbolizeKernelImage, VmlinuxOfTheReleaseNeedsTheBuildIdWhereThereIsOne) {
-  dir.write("symfs/boot/vmlinux-6.12.0-test", vmlinux(kOtherId));
-  EXPECT_FALSE(find_kernel_image(input).has_value());
-  dir.write("symfs/usr/lib/debug/boot/vmlinux-6.12.0-test", vmlinux(kId));
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
-  input.build_id = {};  // the first that fits the release
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
+  dir_.write("symfs/boot/vmlinux-6.12.0-test", vmlinux(kOtherId));
+  EXPECT_FALSE(find_kernel_image(input_).has_value());
+  dir_.write("symfs/usr/lib/debug/boot/vmlinux-6.12.0-test", vmlinux(kId));
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
+  input_.build_id = {};  // the first that fits the release
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
 }
 
 TEST_F(SymbolizeKernelImage, SystemMapOnlyWhereNothingCanBeChecked) {
-  dir.write("symfs/boot/System.map-6.12.0-test", kKallsyms);
-  EXPECT_FALSE(find_kernel_image(input).has_value());
-  input.build_id = {};
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
+  dir_.write("symfs/boot/System.map-6.12.0-test", kKallsyms);
+  EXPECT_FALSE(find_kernel_image(input_).has_value());
+  input_.build_id = {};
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
 }
 
 TEST_F(SymbolizeKernelImage, TheRunningKernelOnlyWithItsBuildId) {
-  dir.write("proc/kallsyms", kKallsyms);
-  dir.write("sys/notes", notes(kOtherId));
-  const auto refused = find_kernel_image(input);
+  dir_.write("proc/kallsyms", kKallsyms);
+  dir_.write("sys/notes", notes(kOtherId));
+  const auto refused = find_kernel_image(input_);
   EXPECT_EQ(name_at(refused, 0),
             "no symbols of kernel 6.12.0-test (build id " + kId.hex() +
                 ") here: the running kernel is another build; name a file with --kallsyms or "
                 "--vmlinux");
-  dir.write("sys/notes", notes(kId));
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
-  input.build_id = {};
-  EXPECT_FALSE(find_kernel_image(input).has_value());
+  dir_.write("sys/notes", notes(kId));
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
+  input_.build_id = {};
+  EXPECT_FALSE(find_kernel_image(input_).has_value());
 }
 
 TEST_F(SymbolizeKernelImage, HiddenAddressesAreSaidToBeSo) {
-  input.map->pgoff = 0;
-  EXPECT_EQ(name_at(find_kernel_image(input), 0),
+  input_.map->pgoff = 0;
+  EXPECT_EQ(name_at(find_kernel_image(input_), 0),
             "the recording hides kernel addresses: record as root or with kernel.kptr_restrict=0");
-  input.map->pgoff = kRecorded;
-  dir.write("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 t x\n");
-  dir.write("sys/notes", notes(kId));
-  const auto image = find_kernel_image(input);
+  input_.map->pgoff = kRecorded;
+  dir_.write("proc/kallsyms", "0000000000000000 T _text\n0000000000000000 t x\n");
+  dir_.write("sys/notes", notes(kId));
+  const auto image = find_kernel_image(input_);
   ASSERT_FALSE(image.has_value());
   EXPECT_NE(image.error().what.find("kptr_restrict hid them"), std::string::npos);
 }
@@ -150,14 +150,14 @@ TEST_F(SymbolizeKernelImage, ModulesComeFromTheirFilesWhenAVmlinuxIsAllThereIs) 
   const auto module = builder.build();
   std::vector<std::byte> packed(ZSTD_compressBound(module.size()));
   packed.resize(ZSTD_compress(packed.data(), packed.size(), module.data(), module.size(), 1));
-  dir.write("symfs/lib/modules/6.12.0-test/kernel/net/nf-tables.ko.zst", packed);
-  dir.write("symfs/lib/modules/6.12.0-test/modules.dep",
-            "kernel/fs/ext4.ko.zst:\nkernel/net/nf-tables.ko.zst: kernel/net/nfnetlink.ko.zst\n");
-  input.vmlinux = dir.write("vmlinux", vmlinux(kId));
+  dir_.write("symfs/lib/modules/6.12.0-test/kernel/net/nf-tables.ko.zst", packed);
+  dir_.write("symfs/lib/modules/6.12.0-test/modules.dep",
+             "kernel/fs/ext4.ko.zst:\nkernel/net/nf-tables.ko.zst: kernel/net/nfnetlink.ko.zst\n");
+  input_.vmlinux = dir_.write("vmlinux", vmlinux(kId));
   const auto by_name = kernel_module_of_map("[nf_tables]", 0xffffffffc0a00000, 0x4000, {});
   ASSERT_TRUE(by_name.has_value());
-  input.modules = {*by_name};
-  const auto image = find_kernel_image(input);
+  input_.modules = {*by_name};
+  const auto image = find_kernel_image(input_);
   ASSERT_TRUE(image.has_value());
   const auto symbol = image->symbols.lookup(0xffffffffc0a00024);
   ASSERT_TRUE(symbol.has_value());
@@ -181,14 +181,14 @@ TEST_F(SymbolizeKernelImage, ModuleMapsAreNamedByModuleOrPath) {
 }
 
 TEST_F(SymbolizeKernelImage, CompressedKallsymsAreUnpacked) {
-  const std::string path = dir.path() + "/k.gz";
+  const std::string path = dir_.path() + "/k.gz";
   gzFile file = gzopen(path.c_str(), "wb");
   gzwrite(file, kKallsyms.data(), static_cast<unsigned>(kKallsyms.size()));
   gzclose(file);
-  input.kallsyms = path;
-  EXPECT_EQ(name_at(find_kernel_image(input), kRecorded + 0x110), "do_nanosleep");
+  input_.kallsyms = path;
+  EXPECT_EQ(name_at(find_kernel_image(input_), kRecorded + 0x110), "do_nanosleep");
   std::filesystem::resize_file(path, 40);
-  EXPECT_NE(name_at(find_kernel_image(input), 0).find("damaged gzip data"), std::string::npos);
+  EXPECT_NE(name_at(find_kernel_image(input_), 0).find("damaged gzip data"), std::string::npos);
 }
 
 }  // namespace

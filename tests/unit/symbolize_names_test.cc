@@ -65,16 +65,22 @@ TEST(SymbolizeDemangle, CppAndRust) {
   EXPECT_EQ(demangle("_Znot mangled"), std::nullopt);
 }
 
+// f<pair<int, int>, pair<S1, S1>, pair<S2, S2>, …>: each argument is twice as long as the one
+// before.
 TEST(SymbolizeDemangle, NamesThatGrowWithoutEndAreGivenUp) {
-  // f(pair<int, int>, pair<pair, pair>, …): each parameter is twice as long as the one before.
-  std::string name = "_Z1fI1AEv4pairIiiE";
-  for (int i = 0; i < 60; ++i) {
-    const std::string digit =
-        i == 0 ? "" : std::string(1, i <= 10 ? '0' + i - 1 : 'A' + (i - 11) % 26);
-    name += "4pairIS" + digit + "_S" + digit + "_E";
-  }
-  const auto text = demangle(name);
-  EXPECT_LE(text.value_or("").size(), kMaxDemangledBytes);
+  const auto nested = [](int depth) {
+    std::string name = "_Z1fI4pairIiiE";
+    for (int i = 1; i <= depth; ++i) {
+      const char digit = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i];
+      for (const char part : {'S', '0', '_', 'I', 'S', digit, '_', 'S', digit, '_', 'E'})
+        name += part;
+    }
+    return name + "Evv";
+  };
+  EXPECT_EQ(demangle(nested(1)), "f<pair<int, int>, pair<pair<int, int>, pair<int, int> > >");
+  EXPECT_GT(demangle(nested(8)).value_or("").size(), 4096u);
+  EXPECT_EQ(demangle(nested(12)), std::nullopt);
+  EXPECT_EQ(demangle(nested(35)), std::nullopt);
 }
 
 }  // namespace

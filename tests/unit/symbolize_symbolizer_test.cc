@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
+#include <bit>
 #include <cstdlib>
 
 #include "symbolize/debuginfod_client.h"
@@ -36,11 +37,11 @@ std::string text_of(const Frame& frame) {
 
 class SymbolizeUser : public testing::Test {
  protected:
-  DsoId dso(const std::string& name, const BuildId& id = {}) { return dsos.intern(name, id, 1); }
+  DsoId dso(const std::string& name, const BuildId& id = {}) { return dsos_.intern(name, id, 1); }
   const Frame& frame(Symbolizer& symbolizer, DsoId id, uint64_t address, bool is_return = false) {
     return symbolizer.frame({{id, address}, is_return, UINT64_MAX});
   }
-  DsoTable dsos;
+  DsoTable dsos_;
 };
 
 struct Variant {
@@ -92,7 +93,7 @@ TEST_P(SymbolizeVariants, TheSameProgramHasTheSameFunctions) {
 }
 
 TEST_F(SymbolizeUser, PltStubsAreNamedByTheirFunction) {
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
   const DsoId id = dso(kVariants + "bin/stripped");
   EXPECT_EQ(text_of(frame(symbolizer, id, 0x1030)), "clock_gettime@plt+0x0 (stripped)");
   EXPECT_EQ(text_of(frame(symbolizer, id, 0x1046)), "snprintf@plt+0x6 (stripped)");
@@ -101,7 +102,7 @@ TEST_F(SymbolizeUser, PltStubsAreNamedByTheirFunction) {
 }
 
 TEST_F(SymbolizeUser, AnotherBuildIsNotUsed) {
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
   const BuildId other = BuildId::from_hex("530005cf03c5a65153bcd8fbfa6e90e17ce32752");
   EXPECT_EQ(frame(symbolizer, dso(kVariants + "bin/plain", other), 0x127c).unknown,
             UnknownReason::other_build);
@@ -114,7 +115,7 @@ TEST_F(SymbolizeUser, AnotherBuildIsNotUsed) {
 }
 
 TEST_F(SymbolizeUser, ADeletedFileIsUsedOnlyIfItsBuildIdIsHere) {
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
   EXPECT_EQ(frame(symbolizer, dso(kVariants + "bin/plain (deleted)"), 0x127c).unknown,
             UnknownReason::file_not_found);
   const BuildId id = BuildId::from_hex("530005cf03c5a65153bcd8fbfa6e90e17ce32751");
@@ -128,7 +129,7 @@ TEST_F(SymbolizeUser, SymfsAndTheBuildIdCacheHoldCopies) {
   std::filesystem::copy_file(kVariants + "bin/plain", dir.path() + "/symfs/opt/program");
   SymbolizerOptions options = nothing_of_this_machine();
   options.symfs = dir.path() + "/symfs";
-  Symbolizer in_symfs(dsos, options);
+  Symbolizer in_symfs(dsos_, options);
   EXPECT_EQ(text_of(frame(in_symfs, dso("/opt/program"), 0x127c)), "level3+0x22 (program)");
 
   const std::string entry = dir.path() + "/cache/.build-id/53";
@@ -137,26 +138,26 @@ TEST_F(SymbolizeUser, SymfsAndTheBuildIdCacheHoldCopies) {
                              entry + "/0005cf03c5a65153bcd8fbfa6e90e17ce32751/elf");
   options = nothing_of_this_machine();
   options.build_id_dirs = {dir.path() + "/cache"};
-  Symbolizer in_cache(dsos, options);
+  Symbolizer in_cache(dsos_, options);
   const DsoId id = dso("/gone", BuildId::from_hex("530005cf03c5a65153bcd8fbfa6e90e17ce32751"));
   EXPECT_EQ(text_of(frame(in_cache, id, 0x127c)), "level3+0x22 (gone)");
 }
 
 TEST_F(SymbolizeUser, BuildIdsThatCameInRecordsAreChecked) {
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
-  dsos.add_build_id(kVariants + "bin/plain", BuildId::from_hex("aabb"));
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
+  dsos_.add_build_id(kVariants + "bin/plain", BuildId::from_hex("aabb"));
   EXPECT_EQ(frame(symbolizer, dso(kVariants + "bin/plain"), 0x127c).unknown,
             UnknownReason::other_build);
 }
 
 TEST_F(SymbolizeUser, OurOwnVdsoIfItIsTheRecordedOne) {
-  const auto* at = reinterpret_cast<const std::byte*>(getauxval(AT_SYSINFO_EHDR));
+  const auto* at = std::bit_cast<const std::byte*>(getauxval(AT_SYSINFO_EHDR));
   if (at == nullptr) GTEST_SKIP() << "this process has no vdso";
   const auto header = ElfFile::parse({at, 0x1000});
   ASSERT_TRUE(header.has_value());
   const BuildId id = header->build_id();
   if (id.empty()) GTEST_SKIP() << "the vdso has no build id";
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
   EXPECT_EQ(frame(symbolizer, dso("[vdso]"), 0x800).unknown, UnknownReason::file_not_found);
   const DsoId own = dso("[vdso]", id);
   bool found = false;
@@ -166,7 +167,7 @@ TEST_F(SymbolizeUser, OurOwnVdsoIfItIsTheRecordedOne) {
 }
 
 TEST_F(SymbolizeUser, TheVsyscallPageIsKnown) {
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
   const DsoId id = dso("[vsyscall]");
   EXPECT_EQ(text_of(frame(symbolizer, id, 0xffffffffff600401)), "vtime+0x1 ([vsyscall])");
   EXPECT_EQ(frame(symbolizer, id, 0xffffffffff600c00).unknown, UnknownReason::no_symbol_there);
@@ -181,18 +182,18 @@ TEST_F(SymbolizeUser, JitCodeByItsDumpThenByItsMap) {
   SymbolizerOptions options = nothing_of_this_machine();
   options.symfs = dir.path();
   options.perf_map_dir = "/tmp";
-  const DsoId id = dsos.intern("//anon", {}, 1235);
-  Symbolizer by_map(dsos, options);
+  const DsoId id = dsos_.intern("//anon", {}, 1235);
+  Symbolizer by_map(dsos_, options);
   EXPECT_EQ(text_of(frame(by_map, id, 0x7f0ce9128006)),
             "jit one with spaces()+0x6 (perf-1235.map)");
   EXPECT_EQ(text_of(frame(by_map, id, 0x7f0ce9128106)), "jit::two<int>+0x6 (perf-1235.map)");
   EXPECT_EQ(frame(by_map, id, 0x7f0ce9128200).unknown, UnknownReason::no_symbol_there);
-  EXPECT_EQ(frame(by_map, dsos.intern("//anon", {}, 9), 0x7f0ce9128006).unknown,
+  EXPECT_EQ(frame(by_map, dsos_.intern("//anon", {}, 9), 0x7f0ce9128006).unknown,
             UnknownReason::made_at_run_time);
 
   std::filesystem::copy_file(jit + "research2_jit-1235.dump", dir.path() + "/opt/jit-1235.dump");
-  dsos.set_jitdump(1235, "/opt/jit-1235.dump");
-  Symbolizer by_dump(dsos, options);
+  dsos_.set_jitdump(1235, "/opt/jit-1235.dump");
+  Symbolizer by_dump(dsos_, options);
   EXPECT_EQ(text_of(frame(by_dump, id, 0x7f0ce9128006)), "jd one+0x6 (jit-1235.dump)");
 }
 
@@ -203,17 +204,17 @@ TEST_F(SymbolizeUser, FilesOfOthersDoNotNameJitCode) {
   SymbolizerOptions options = nothing_of_this_machine();
   options.symfs = dir.path();
   options.perf_map_dir = "/tmp";
-  Symbolizer symbolizer(dsos, options);
-  EXPECT_EQ(frame(symbolizer, dsos.intern("//anon", {}, 77), 0x1000).unknown,
+  Symbolizer symbolizer(dsos_, options);
+  EXPECT_EQ(frame(symbolizer, dsos_.intern("//anon", {}, 77), 0x1000).unknown,
             UnknownReason::made_at_run_time);
 }
 
 TEST_F(SymbolizeUser, ARecordedProcessThatStillRunsShowsItsOwnRoot) {
   SymbolizerOptions options = nothing_of_this_machine();
   options.live = true;
-  Symbolizer symbolizer(dsos, options);
+  Symbolizer symbolizer(dsos_, options);
   const BuildId id = BuildId::from_hex("530005cf03c5a65153bcd8fbfa6e90e17ce32751");
-  const DsoId own = dsos.intern(kVariants + "bin/plain", id, getpid());
+  const DsoId own = dsos_.intern(kVariants + "bin/plain", id, getpid());
   EXPECT_EQ(text_of(frame(symbolizer, own, 0x127c)), "level3+0x22 (plain)");
 }
 
@@ -221,7 +222,7 @@ TEST_F(SymbolizeUser, SourceLinesAndInlinedFunctions) {
   SymbolizerOptions options = nothing_of_this_machine();
   const std::string program = PL_TEST_DATA "/perfdata/sched_dwarf/wl_nofp";
   options.source_lines = true;
-  Symbolizer lines(dsos, options);
+  Symbolizer lines(dsos_, options);
   const Frame& line = frame(lines, dso(program), 0x136f, true);
   EXPECT_EQ(line.name, "level3.constprop.0");
   EXPECT_EQ(line.source.file, "/opt/workloads/wl/wl.c");
@@ -229,7 +230,7 @@ TEST_F(SymbolizeUser, SourceLinesAndInlinedFunctions) {
   EXPECT_TRUE(line.inlined.empty());
 
   options.inline_frames = true;
-  Symbolizer inlines(dsos, options);
+  Symbolizer inlines(dsos_, options);
   EXPECT_EQ(frame(inlines, dso(program), 0x136f, true).name, "level3");
   EXPECT_EQ(frame(inlines, dso(program), 0x13f0, true).name, "worker");
 }
@@ -247,17 +248,17 @@ TEST_F(SymbolizeUser, DebuginfodIsAskedOnlyWhenServersAreNamed) {
   const DsoId program = dso(kVariants + "bin/buildid", BuildId::from_hex(id));
 
   unsetenv("DEBUGINFOD_URLS");
-  Symbolizer without(dsos, options);
+  Symbolizer without(dsos_, options);
   EXPECT_EQ(frame(without, program, 0x127c).unknown, UnknownReason::no_symbols);
   setenv("DEBUGINFOD_URLS", ("file://" + dir.path() + "/server").c_str(), 1);
-  Symbolizer with(dsos, options);
+  Symbolizer with(dsos_, options);
   EXPECT_EQ(text_of(frame(with, program, 0x127c)), "level3+0x22 (buildid)");
   unsetenv("DEBUGINFOD_URLS");
   unsetenv("DEBUGINFOD_CACHE_PATH");
 }
 
 TEST_F(SymbolizeUser, FramesWithoutAMapAreCounted) {
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
   EXPECT_EQ(symbolizer.frame_without_map().unknown, UnknownReason::no_map);
   EXPECT_EQ(symbolizer.frame({}).unknown, UnknownReason::no_map);
   EXPECT_EQ(symbolizer.unknown_frames(UnknownReason::no_map), 2u);
@@ -267,7 +268,7 @@ TEST_F(SymbolizeUser, FifosInThePlaceOfFilesAreNotWaitedFor) {
   SymbolizeTempDir dir;
   const std::string path = dir.path() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  Symbolizer symbolizer(dsos, nothing_of_this_machine());
+  Symbolizer symbolizer(dsos_, nothing_of_this_machine());
   EXPECT_EQ(frame(symbolizer, dso(path), 0x10).unknown, UnknownReason::file_unreadable);
 }
 

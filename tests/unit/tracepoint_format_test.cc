@@ -11,8 +11,8 @@
 namespace perf_latency {
 namespace {
 
-EventFormat parse(std::string_view fields, std::string_view print = "\"\"", uint32_t long_bytes = 8) {
-  auto format = parse_event_format("sched", format_text("some_event", 42, fields, print), long_bytes, false);
+EventFormat parse(std::string_view fields, std::string_view print = "\"\"") {
+  auto format = parse_event_format("sched", format_text("some_event", 42, fields, print));
   EXPECT_TRUE(format);
   return format ? std::move(*format) : EventFormat();
 }
@@ -43,8 +43,8 @@ TEST(TracepointFormat, FieldsOfEveryKind) {
 }
 
 TEST(TracepointFormat, APrintFormatThatNobodyUnderstandsLeavesTheFields) {
-  const EventFormat format =
-      parse("\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n", "\"%s\", new_function(REC->pid, {)");
+  const EventFormat format = parse("\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n",
+                                   "\"%s\", new_function(REC->pid, {)");
   EXPECT_EQ(format.find("pid").offset, 8u);
 }
 
@@ -62,6 +62,24 @@ TEST(TracepointFormat, AFieldThatNoRecordCanHoldIsAbsent) {
   EXPECT_FALSE(format.find("a").present());
   EXPECT_FALSE(format.find("b").present());
   EXPECT_FALSE(format.find("c").present());
+}
+
+TEST(TracepointFormat, LinesThatAreNoFieldsAreSteppedOver) {
+  const EventFormat format = parse(
+      "\tfield:int lacks_everything;\n"
+      "\tfield:int lacks_size;\toffset:8;\n"
+      "\tfield:;\toffset:8;\tsize:4;\tsigned:1;\n"
+      "\tfield:int ];\toffset:8;\tsize:4;\tsigned:1;\n"
+      "\tfield\n\tfield:int no_semicolon\n\n"
+      "\tfield special:char name[TASK_COMM_LEN];\toffset:8;\tsize:16;\n"
+      "\tfield:unsigned int before_2_6_33;\toffset:24;\tsize:4;\n"
+      "\tfield:pid_t pid;\toffset:28;\tsize:4;\n");
+  EXPECT_EQ(format.fields.size(), 4u + 3);  // four common ones
+  EXPECT_EQ(format.find("name").kind, FieldRef::Kind::char_array);
+  EXPECT_FALSE(format.find("before_2_6_33").is_signed);
+  EXPECT_TRUE(format.find("pid").is_signed);
+  EXPECT_EQ(parse_event_format("sched", "ID: 3\n").error().what,
+            "a tracepoint format of sched cannot be read");
 }
 
 TEST(TracepointFormat, NumbersAreExtendedAsTheFormatSays) {
@@ -91,7 +109,8 @@ TEST(TracepointTracingData, EitherOrderAndEitherLongSize) {
   const std::string text = format_text("sched_switch", 316, kSwitchFields, kSwitchPrint);
   for (const bool swap : {false, true}) {
     for (const uint8_t long_bytes : {4, 8}) {
-      const auto data = parse_tracing_data(tracing_data({{"sched", text}, {"lock", "x"}}, swap, long_bytes));
+      const auto data =
+          parse_tracing_data(tracing_data({{"sched", text}, {"lock", "x"}}, swap, long_bytes));
       ASSERT_TRUE(data) << data.error().what;
       EXPECT_EQ(data->big_endian, swap);
       EXPECT_EQ(data->long_bytes, long_bytes);
@@ -140,8 +159,9 @@ TEST(TracepointFormatCache, FindsByIdAndIgnoresFtracesOwn) {
 }
 
 std::string print_format(std::string_view mask, std::string_view list, std::string_view plus) {
-  return "\"%s%s\", REC->prev_state & (" + std::string(mask) + ") ? __print_flags(REC->prev_state & (" +
-         std::string(mask) + "), \"|\", " + std::string(list) + ") : \"R\"" + std::string(plus);
+  return "\"%s%s\", REC->prev_state & (" + std::string(mask) +
+         ") ? __print_flags(REC->prev_state & (" + std::string(mask) + "), \"|\", " +
+         std::string(list) + ") : \"R\"" + std::string(plus);
 }
 
 std::string letters(const TaskStateTable& table, std::initializer_list<uint64_t> states) {
@@ -167,11 +187,12 @@ TEST(TracepointTaskState, Kernel4_14AndLater) {
 }
 
 TEST(TracepointTaskState, Kernel4_9) {
-  const auto table = TaskStateTable::parse(print_format(
-      "4095",
-      "{ 1, \"S\" }, { 2, \"D\" }, { 4, \"T\" }, { 8, \"t\" }, { 16, \"Z\" }, { 32, \"X\" }, { 64, \"x\" }, "
-      "{ 128, \"K\" }, { 256, \"W\" }, { 512, \"P\" }, { 1024, \"N\" }",
-      ", REC->prev_state & 4096 ? \"+\" : \"\""));
+  const auto table = TaskStateTable::parse(
+      print_format("4095",
+                   "{ 1, \"S\" }, { 2, \"D\" }, { 4, \"T\" }, { 8, \"t\" }, { 16, \"Z\" }, { 32, "
+                   "\"X\" }, { 64, \"x\" }, "
+                   "{ 128, \"K\" }, { 256, \"W\" }, { 512, \"P\" }, { 1024, \"N\" }",
+                   ", REC->prev_state & 4096 ? \"+\" : \"\""));
   ASSERT_TRUE(table);
   // Killable sleep is D|K; an idle kernel thread's D|N is the I of later kernels.
   EXPECT_EQ(letters(*table, {0, 1, 2, 130, 1026, 512, 64, 4096, 2048}), "RSDDIPxR+?");
@@ -180,7 +201,8 @@ TEST(TracepointTaskState, Kernel4_9) {
 
 TEST(TracepointTaskState, OldKernelsDoNotTellWhoWasPreempted) {
   const auto table = TaskStateTable::parse(
-      "\"%s\", REC->prev_state ? __print_flags(REC->prev_state, \"|\", { 1, \"S\"} , { 2, \"D\" }, { 64, "
+      "\"%s\", REC->prev_state ? __print_flags(REC->prev_state, \"|\", { 1, \"S\"} , { 2, \"D\" }, "
+      "{ 64, "
       "\"x\" }, { 128, \"W\" }) : \"R\"");
   ASSERT_TRUE(table);
   EXPECT_EQ(letters(*table, {0, 1, 2, 130, 64}), "RSDDx");
@@ -192,7 +214,8 @@ TEST(TracepointTaskState, WhatCannotBeReadIsAnError) {
             "the format of sched:sched_switch names no task states");
   EXPECT_FALSE(TaskStateTable::parse("__print_flags(REC->prev_state, \"|\")"));
   EXPECT_FALSE(TaskStateTable::parse("__print_flags(REC->prev_state, \"|\", { x, \"S\" })"));
-  EXPECT_FALSE(TaskStateTable::parse("__print_flags(REC->prev_state, \"|\", {" + std::string(9999, '(')));
+  EXPECT_FALSE(
+      TaskStateTable::parse("__print_flags(REC->prev_state, \"|\", {" + std::string(9999, '(')));
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ struct Sorted {
   explicit Sorted(size_t max_pending = 1u << 20)
       : sorter(
             [this](const Event* const* events, size_t count) {
-              for (size_t i = 0; i < count; ++i) out.emplace_back(events[i]->time_ns, events[i]->cgroup);
+              for (size_t i = 0; i < count; ++i)
+                out.emplace_back(events[i]->time_ns, events[i]->cgroup);
             },
             diagnostics, buffers, max_pending) {}
 
