@@ -188,7 +188,7 @@ Result<void> PerfDataWriter::write(std::span<const std::byte> records) {
   if (failed_) return *failed_;
   if (buffer_.size() + records.size() > kBufferBytes)
     if (Result<void> flushed = flush_locked(); !flushed) return flushed;
-  boundaries_.push_back(file_end_ + buffer_.size() + records.size());
+  note_boundaries(records);
   if (records.size() < kBufferBytes) {
     buffer_.insert(buffer_.end(), records.begin(), records.end());
     return {};
@@ -196,6 +196,23 @@ Result<void> PerfDataWriter::write(std::span<const std::byte> records) {
   Result<void> written = write_out(records);
   if (!written) cut_at_last_record(file_end_);
   return written;
+}
+
+// Where the file may be cut: every few KiB, since one write() can be a whole ring of records.
+void PerfDataWriter::note_boundaries(std::span<const std::byte> records) {
+  constexpr size_t kStep = 4096, kRecordHeaderBytes = 8, kSizeOffset = 6;  // perf_event_header
+  const uint64_t start = file_end_ + buffer_.size();
+  size_t noted = 0;
+  for (size_t at = 0; at + kRecordHeaderBytes <= records.size();) {
+    uint16_t size = 0;
+    std::memcpy(&size, records.data() + at + kSizeOffset, sizeof size);
+    if (size < kRecordHeaderBytes) break;
+    at += size;
+    if (at - noted < kStep || at >= records.size()) continue;
+    boundaries_.push_back(start + at);
+    noted = at;
+  }
+  boundaries_.push_back(start + records.size());
 }
 
 Result<void> PerfDataWriter::flush() {

@@ -83,6 +83,7 @@ class PerfDataWriter {
   void cut_at_last_record(uint64_t file_end);
   bool write_tail(const std::vector<FeatureSection>& late);
   bool give_back(uint64_t bytes);
+  void note_boundaries(std::span<const std::byte> records);
 
   int fd_;
   bool pipe_;
@@ -95,7 +96,7 @@ class PerfDataWriter {
   mutable std::mutex mutex_;
   std::vector<std::byte> buffer_;
   uint64_t file_end_ = 0;             // what the kernel has
-  std::vector<uint64_t> boundaries_;  // ends of the last writes, for cutting at a full disk
+  std::vector<uint64_t> boundaries_;  // ends of records, for cutting at a full disk
   std::optional<Error> failed_;
   int failed_errno_ = 0;
 };

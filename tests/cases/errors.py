@@ -88,7 +88,7 @@ def quiet_end(test):
 
 def help_and_version(test):
     version = test.run("--version").text
-    for library in ("libtraceevent", "zstd"):
+    for library in ("libperf", "zstd"):
         test.check(library in version.lower(), f"--version does not name {library}: {version!r}")
     for arguments in ([], ["--help"]):
         usage = test.run(*arguments, ok=(0, 129))

@@ -29,6 +29,12 @@ KINDS = {
 }
 
 
+# NTP slews the program's clock by up to 500 ppm (MAXFREQ in the kernel's include/linux/timex.h), the
+# scheduler's clock, in which a recording is, runs free.
+def at_most(measured_ns):
+    return measured_ns * 1.0005
+
+
 def parse_truth(text):
     kinds = {}
     for line in text.splitlines():
@@ -68,7 +74,7 @@ def check_kind(test, data, kind, truth):
     test.equal(row["count"], truth["count"], f"{kind}: count of {row['cause_id']}")
     # The program's clock is read outside the sleep and a timer is armed before it: a sleep is never longer
     # than what was measured, and shorter than asked by little.
-    test.check(0.97 * truth["nominal_ns"] <= row["total_ns"] <= truth["measured_ns"],
+    test.check(0.97 * truth["nominal_ns"] <= row["total_ns"] <= at_most(truth["measured_ns"]),
                f"{kind}: slept {row['total_ns']} ns, asked for {truth['nominal_ns']}, "
                f"measured {truth['measured_ns']}")
     mean = truth["nominal_ns"] / truth["count"]
@@ -78,9 +84,11 @@ def check_kind(test, data, kind, truth):
 def check_fsync(test, data, folder, truth):
     """Sleeps and waits for a CPU inside fsync are most of the time that it took."""
     rows = rows_of(test, data, "--comm", "w-fsync", "--pid", truth["pid"])
-    inside = [row for row in rows if any("fsync" in frame for stack in row.get("stacks", [])
-                                         for frame in stack["frames"])]
-    slept = sum(row["total_ns"] for row in inside)
+    # A row may also hold sleeps of the pwrite before it or of the exit: chains are counted, not rows.
+    stacks = [(row, stack) for row in rows for stack in row.get("stacks", [])
+              if any("fsync" in frame for frame in stack["frames"])]
+    inside = [row for row, _ in stacks]
+    slept = sum(stack["total_ns"] for _, stack in stacks)
     if not inside:
         # tmpfs and overlay on it have nothing to wait for.
         kind = subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True, check=False)
@@ -89,7 +97,7 @@ def check_fsync(test, data, folder, truth):
         return
     waited = sum(row["total_ns"] for row in rows if not row["cause_id"] or row["state"] == "R")
     low = 0.9 * (truth["measured_ns"] - truth["cpu_ns"] - waited)
-    test.check(low <= slept <= truth["measured_ns"],
+    test.check(low <= slept <= at_most(truth["measured_ns"]),
                f"fsync: slept {slept} ns of {truth['measured_ns']} measured, {truth['cpu_ns']} on the CPU, "
                f"{waited} waiting for it")
     test.check({row["class"] for row in inside} <= {"disk", "filesystem"},

@@ -205,6 +205,32 @@ TEST_F(RecordWriter, OnAFullDiskTheFileEndsWithAWholeRunAndItsSections) {
   EXPECT_EQ(file.feature(Feature::tracing_data, file.data.offset + file.data.size), "formats");
 }
 
+// One write can be a whole ring: what fits of it stays.
+TEST_F(RecordWriter, OnAFullDiskALargeRunIsCutBetweenItsRecords) {
+  auto writer = create();
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1'000'000, old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  ByteWriter run;
+  for (int i = 0; i < 50'000; ++i) {
+    run.u32(9);
+    run.u16(0);
+    run.u16(40);
+    run.zeros(32);
+  }
+  EXPECT_FALSE(writer->write(run.bytes()));
+  const Result<void> finished = writer->finish(late());
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, old_handler);
+  ASSERT_TRUE(finished) << finished.error().what;
+  const ParsedFile file(path_);
+  EXPECT_LE(file.bytes.size(), 1'000'000u);
+  EXPECT_GT(file.data.size, 980'000u);
+  EXPECT_EQ(file.data.size % 40, 0u);
+}
+
 TEST_F(RecordWriter, APipeStartsWithAttrsFeaturesAndFormats) {
   auto writer = create(true);
   ByteWriter round;

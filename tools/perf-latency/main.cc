@@ -41,8 +41,8 @@ void print_usage(FILE* to) {
 }
 
 int print_version() {
-  std::printf("perf latency %s (libtraceevent %s, libzstd %s, libperf of Linux 6.12)\n", PL_VERSION,
-              PL_TRACEEVENT_VERSION, ZSTD_versionString());
+  std::printf("perf latency %s (libzstd %s, libperf of Linux 6.12)\n", PL_VERSION,
+              ZSTD_versionString());
   return kExitDone;
 }
 

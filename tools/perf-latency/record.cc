@@ -89,10 +89,11 @@ void print_summary(const RecordSummary& summary) {
   const std::string events = totals.samples == 0 && totals.switches != 0
                                  ? fmt::format("{} context switches", totals.switches)
                                  : fmt::format("{} samples", totals.samples);
+  const char* kept = summary.output_error ? " read, some of them not written" : "";
   fmt::print(stderr,
-             "[ perf latency record: {}, {} in {} ({} of records), {}; "
+             "[ perf latency record: {}{}, {} in {} ({} of records), {}; "
              "the recorder used {:.1f} % of a CPU ({}) ]\n",
-             events, megabytes(summary.file_bytes), files == "-" ? "the pipe" : files,
+             events, kept, megabytes(summary.file_bytes), files == "-" ? "the pipe" : files,
              megabytes(totals.raw_bytes), losses, share, summary.priority);
   if (lost != 0)
     complain(fmt::format("the ring buffers ({} KiB per CPU) were full at times: -m takes more",
