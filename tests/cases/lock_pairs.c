@@ -129,8 +129,8 @@ static char* missing_pages(void) {
   char* const pages =
       mmap(NULL, kHolds * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) die("mmap");
-  struct uffdio_register range = {{(unsigned long)pages, kHolds * 4096},
-                                  UFFDIO_REGISTER_MODE_MISSING, 0};
+  struct uffdio_register range = {
+      {(unsigned long)pages, kHolds * 4096}, UFFDIO_REGISTER_MODE_MISSING, 0};
   if (ioctl(uffd, UFFDIO_REGISTER, &range) != 0) die("UFFDIO_REGISTER");
   return pages;
 }
