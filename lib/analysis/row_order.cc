@@ -47,9 +47,11 @@ Result<size_t> find_column(const Table& table, std::string_view name) {
 
 Result<void> check_column_names(const Table& table, const AnalysisOptions& options) {
   for (const SortKey& key : options.sort)
-    if (const auto column = find_column(table, key.column); !column) return column.error();
+    if (const auto column = find_column(table, key.column); !column)
+      return make_error("--sort: " + column.error().what);
   for (const std::string& field : options.fields)
-    if (const auto column = find_column(table, field); !column) return column.error();
+    if (const auto column = find_column(table, field); !column)
+      return make_error("--fields: " + column.error().what);
   return {};
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/range_list.h"
+
 namespace perf_latency {
 namespace {
 
@@ -50,6 +52,10 @@ DecodeNeeds TaskAnalysis::needs() const {
 void TaskAnalysis::begin_recording(const RecordingContext& context) {
   recording_ = std::make_unique<Recording>(context, options_, causes_, *this);
   diagnostics_ = &context.diagnostics;
+  // Beside a chosen task others stand in a switch or as wakers: nobody knows how they went on.
+  if (const std::string* tasks = context.metadata.machine_fact("tasks"))
+    if (const auto tids = parse_range_list(*tasks, 1u << 22); tids)
+      recording_->chosen_tids = {tids->begin(), tids->end()};
   auto window = Window::make(options_, context.metadata);
   window_error_.reset();
   if (window)
@@ -76,7 +82,9 @@ void TaskAnalysis::consume(const Event* const* events, size_t count) {
   Recording& recording = *recording_;
   // With tracepoints at hand the switch records of the same recording say nothing new.
   const bool ignore_switch_records = has(recording.present, K::sched_switch);
+  constexpr size_t kAhead = 12;  // the events of a long round are in memory, not in a cache
   for (size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) __builtin_prefetch(events[i + kAhead]);
     const Event& event = *events[i];
     if (event.kind == K::record_switch && ignore_switch_records) continue;
     if (event.kind == K::record_callchain_deferred) handle_deferred_chain(event);
@@ -168,6 +176,8 @@ bool TaskAnalysis::keeps_comm(StringId comm) const {
 }
 
 bool TaskAnalysis::keeps_thread(const Thread& thread) const {
+  const auto& chosen = recording_->chosen_tids;
+  if (!chosen.empty() && !chosen.contains(static_cast<uint32_t>(thread.tid))) return false;
   if (!filters_threads_) return true;
   if (!pids_.empty() && !pids_.contains(static_cast<uint32_t>(thread.pid))) return false;
   if (!tids_.empty() && !tids_.contains(static_cast<uint32_t>(thread.tid))) return false;
@@ -212,7 +222,8 @@ void TaskAnalysis::on_life(ThreadId thread, uint64_t start_ns, uint64_t end_ns) 
 
 void TaskAnalysis::on_switch(uint64_t time_ns, ThreadId prev, ThreadId next) {
   if (!recording_->window.contains(time_ns)) return;
-  if (filters_threads_ && !(prev.valid() && keeps_thread(threads()[prev])) &&
+  if ((filters_threads_ || !recording_->chosen_tids.empty()) &&
+      !(prev.valid() && keeps_thread(threads()[prev])) &&
       !(next.valid() && keeps_thread(threads()[next])))
     return;
   ++recording_->switches;

@@ -53,6 +53,7 @@ class TaskAnalysis : public Analysis, public IntervalSink {
     Window window;
     Account account;
     EventKinds present;
+    std::unordered_set<uint32_t> chosen_tids;  // empty: the recording is of all tasks
     TaskEvents task_events;
     uint64_t switches = 0;
     uint64_t start_ns = 0;

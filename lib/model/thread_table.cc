@@ -35,8 +35,9 @@ ThreadId ThreadTable::get(int32_t tid) {
 
 ThreadId ThreadTable::create(int32_t tid) {
   if (tid <= 0) return {};
-  const ThreadId id{static_cast<uint32_t>(threads_.size())};
-  Thread& thread = threads_.emplace_back();
+  if (size_ % kChunk == 0) chunks_.push_back(std::make_unique<Thread[]>(kChunk));
+  const ThreadId id{size_++};
+  Thread& thread = (*this)[id];
   thread.tid = tid;
   if (tid == kKthreadd) thread.kind = TaskKind::kernel;
   *slot(tid) = id;
@@ -45,7 +46,7 @@ ThreadId ThreadTable::create(int32_t tid) {
 
 void ThreadTable::move(ThreadId thread, int32_t tid) {
   if (tid <= 0 || !thread.valid()) return;
-  Thread& moved = threads_[thread.value];
+  Thread& moved = (*this)[thread];
   if (ThreadId* old = slot(moved.tid); *old == thread) *old = ThreadId{};
   moved.tid = tid;
   *slot(tid) = thread;

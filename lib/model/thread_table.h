@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -72,9 +71,12 @@ class ThreadTable {
   // Gives the tid of `thread` up for `tid` (exec by a thread that is not the leader).
   void move(ThreadId thread, int32_t tid);
 
-  Thread& operator[](ThreadId id) { return threads_[id.value]; }
-  const Thread& operator[](ThreadId id) const { return threads_[id.value]; }
-  uint32_t size() const { return static_cast<uint32_t>(threads_.size()); }
+  // References stay good: threads are never moved.
+  Thread& operator[](ThreadId id) { return chunks_[id.value / kChunk][id.value % kChunk]; }
+  const Thread& operator[](ThreadId id) const {
+    return chunks_[id.value / kChunk][id.value % kChunk];
+  }
+  uint32_t size() const { return size_; }
 
   // A process that has user mappings is no kernel thread, whatever its parent is.
   void set_has_user_maps(int32_t pid);
@@ -92,7 +94,10 @@ class ThreadTable {
 
   ThreadId* slot(int32_t tid);
 
-  std::deque<Thread> threads_;
+  static constexpr uint32_t kChunk = 1024;
+
+  std::vector<std::unique_ptr<Thread[]>> chunks_;
+  uint32_t size_ = 0;
   std::vector<Page> pages_{kPages};
   std::unordered_map<int32_t, ThreadId> others_;
   std::vector<bool> has_user_maps_;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The bytes of a recording, front to back: a mapped file, or a pipe read block by block.
+// The bytes of a recording, front to back, read block by block from a file or a pipe.
+//
+// A file is read, not mapped: copying a block into memory that is still in a core's cache costs less
+// than the page faults of a mapping, the memory in use stays small, and a file that somebody cuts
+// meanwhile ends early instead of raising SIGBUS.
 //
 // The reader looks at a window of contiguous bytes and moves forward; it never goes back. Bytes of
 // the window stay valid as long as somebody holds owner().
@@ -10,8 +14,6 @@
 #include <memory>
 #include <span>
 #include <string>
-
-#include "base/result.h"
 
 namespace perf_latency {
 
@@ -34,11 +36,7 @@ class InputStream {
   bool ensure(size_t bytes) { return window_.size() >= bytes || refill(bytes); }
 
   // Moves past `bytes`, which need not be in the window. False when the input ends before.
-  bool skip(uint64_t bytes);
-
-  // Tells that bytes before position() - kStillUsed will not be looked at any more.
-  virtual void drop_behind() {}
-  static constexpr uint64_t kStillUsed = 16u << 20;
+  virtual bool skip(uint64_t bytes);
 
   // Set when reading failed (not: ended).
   const std::string& read_error() const { return read_error_; }
@@ -52,10 +50,14 @@ class InputStream {
   std::string read_error_;
 };
 
-// Maps [offset, offset + size) of an open file. The descriptor may be closed afterwards.
-Result<std::unique_ptr<InputStream>> map_file(int fd, uint64_t offset, uint64_t size);
+// [offset, offset + size) of an open file, or what of it there is. Closes `fd` at its end.
+std::unique_ptr<InputStream> read_file_range(int fd, uint64_t offset, uint64_t size);
 
-// Reads `fd` (which it closes) to its end in blocks.
-std::unique_ptr<InputStream> read_blocks(int fd);
+// The same of a whole file, which is open only while it is being read: a recording's directory has one
+// for each of a thousand CPUs.
+std::unique_ptr<InputStream> read_whole_file(std::string path, uint64_t size);
+
+// Reads `fd` (which it closes) to its end.
+std::unique_ptr<InputStream> read_pipe(int fd);
 
 }  // namespace perf_latency

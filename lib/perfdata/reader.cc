@@ -119,16 +119,14 @@ Result<void> Reader::open_file(const std::string& path, bool force) {
   };
   if (auto read = read_file_metadata(*header, file_bytes, read_at, metadata_, diagnostics_); !read)
     return read;
-  auto mapped = map_file(file.fd(), header->data.offset, header->data.size);
-  if (!mapped) return mapped.error();
   total_bytes_ += header->data.size;
-  add_stream(std::move(*mapped));
+  add_stream(read_file_range(file.release(), header->data.offset, header->data.size));
   return {};
 }
 
 Result<void> Reader::open_pipe(int fd) {
   if (fd < 0) return make_error(std::strerror(errno));
-  auto input = read_blocks(fd);
+  auto input = read_pipe(fd);
   if (!input->ensure(kPipeHeaderBytes) && !input->read_error().empty())
     return make_error(input->read_error());
   const auto window = input->window();
@@ -160,10 +158,8 @@ Result<void> Reader::open_directory(const std::string& path, bool force) {
       return make_error(name + " belongs to another user; -f reads it all the same");
     if (!S_ISREG(status.st_mode)) return make_error(name + " is no regular file");
     const auto bytes = static_cast<uint64_t>(status.st_size);
-    auto mapped = map_file(file.fd(), 0, bytes);
-    if (!mapped) return mapped.error();
     total_bytes_ += bytes;
-    add_stream(std::move(*mapped));
+    add_stream(read_whole_file(name, bytes));
   }
   return {};
 }

@@ -125,7 +125,6 @@ RecordStream::Step RecordStream::take_plain(RecordBatch& batch) {
   batch.owner = input_->owner();
   batch.offset = input_->position();
   input_->advance(bytes);
-  input_->drop_behind();
   if (round_ends_at(input_->window())) {
     counts_.add(as_number(RecordType::finished_round));
     input_->advance(kRecordHeaderBytes);

@@ -157,7 +157,9 @@ FeatureSection pmu_section() {
   return {Feature::pmu_mappings, out.take()};
 }
 
-FeatureSection machine_state_section() {
+}  // namespace
+
+FeatureSection machine_state_section(const std::optional<std::string>& tasks) {
   const std::pair<const char*, std::string> facts[] = {
       {"isolated", kCpuDirectory + "isolated"},
       {"nohz_full", kCpuDirectory + "nohz_full"},
@@ -175,9 +177,16 @@ FeatureSection machine_state_section() {
     put_string(out, read_line_of(path));
     ++count;
   }
+  if (tasks) {
+    put_string(out, "tasks");
+    put_string(out, *tasks);
+    ++count;
+  }
   out.number_at(0, count);
   return {kFeatureMachineState, out.take()};
 }
+
+namespace {
 
 FeatureSection cpu_count_section() {
   ByteWriter out;
@@ -223,7 +232,7 @@ std::vector<FeatureSection> host_sections(const std::vector<std::string>& cmdlin
   sections.push_back(topology_section());
   if (auto numa = numa_section()) sections.push_back(std::move(*numa));
   sections.push_back(pmu_section());
-  sections.push_back(machine_state_section());
+  sections.push_back(machine_state_section({}));
   return sections;
 }
 

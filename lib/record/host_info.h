@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ std::vector<FeatureSection> host_sections(const std::vector<std::string>& cmdlin
                                           const std::string& version);
 
 // CLOCKID and CLOCK_DATA: the clock's resolution, and its value beside the wall clock.
+// Facts about the machine that no section of perf's has, and the tids that were chosen (a range list),
+// where not all tasks were.
+FeatureSection machine_state_section(const std::optional<std::string>& tasks);
 std::vector<FeatureSection> clock_sections(int32_t clockid);
 
 FeatureSection compression_section(uint32_t level, uint32_t ratio, uint32_t largest_chunk_bytes);

@@ -27,7 +27,7 @@ constexpr int kIdlePassMs = 250;
 constexpr std::chrono::seconds kFlushEvery{1};
 // Runs below this size share a frame: on a quiet machine with many CPUs each ring has little.
 constexpr size_t kSmallRunBytes = 64 * 1024;
-constexpr uint64_t kStopTag = UINT64_MAX;
+constexpr uint64_t kWakeTag = UINT64_MAX;
 
 }  // namespace
 
@@ -46,6 +46,7 @@ struct ReaderPool::Thread {
   std::chrono::steady_clock::time_point next_flush;
   int epoll = -1;
   int wake = -1;
+  uint64_t drains = 0;  // those of drains_ that it has served; under mutex_
   std::thread thread;
 };
 
@@ -106,7 +107,7 @@ Result<void> ReaderPool::start() {
       return make_error(std::string("cannot start a reader: ") + std::strerror(errno));
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.u64 = kStopTag;
+    event.data.u64 = kWakeTag;
     ::epoll_ctl(thread->epoll, EPOLL_CTL_ADD, thread->wake, &event);
     for (const size_t ring : plans_[i].rings) {
       event.data.u64 = ring;
@@ -119,12 +120,27 @@ Result<void> ReaderPool::start() {
   return {};
 }
 
-void ReaderPool::stop() {
-  stopping_ = true;
+void ReaderPool::wake_all() {
   for (auto& thread : threads_) {
     const uint64_t one = 1;
     if (::write(thread->wake, &one, sizeof one) < 0 && errno != EAGAIN) continue;
   }
+}
+
+void ReaderPool::drain() {
+  const uint64_t wanted = ++drains_;
+  wake_all();
+  std::unique_lock lock(mutex_);
+  drained_.wait(lock, [&] {
+    return error_ || std::all_of(threads_.begin(), threads_.end(), [&](const auto& thread) {
+             return thread->drains >= wanted;
+           });
+  });
+}
+
+void ReaderPool::stop() {
+  stopping_ = true;
+  wake_all();
   for (auto& thread : threads_)
     if (thread->thread.joinable()) thread->thread.join();
 }
@@ -161,15 +177,30 @@ void ReaderPool::run(Thread& thread) {
   epoll_event events[64];
   for (;;) {
     const int n = ::epoll_wait(thread.epoll, events, std::size(events), kIdlePassMs);
-    for (int i = 0; i < n; ++i)
-      // The tasks of a per-task event have all ended: such an fd would be ready for ever.
-      if (events[i].data.u64 != kStopTag && (events[i].events & EPOLLHUP) != 0)
+    for (int i = 0; i < n; ++i) {
+      uint64_t count = 0;
+      if (events[i].data.u64 == kWakeTag) {
+        if (::read(thread.wake, &count, sizeof count) < 0) continue;
+      } else if ((events[i].events & EPOLLHUP) != 0) {
+        // The tasks of a per-task event have all ended: such an fd would be ready for ever.
         ::epoll_ctl(thread.epoll, EPOLL_CTL_DEL, rings_[events[i].data.u64].fd(), nullptr);
+      }
+    }
     const bool last = stopping_;
-    if (!(filter_ != nullptr ? pass_filtered(thread) : pass(thread)) || last) return;
+    const uint64_t drains = drains_;
+    if (!(filter_ != nullptr ? pass_filtered(thread) : pass(thread))) return;
+    note_drained(thread, drains);
+    if (last) return;
     if (thread.index == 0 && !flush_if_due(thread)) return;
     on_progress_();
   }
+}
+
+void ReaderPool::note_drained(Thread& thread, uint64_t drains) {
+  const std::lock_guard lock(mutex_);
+  if (thread.drains == drains) return;
+  thread.drains = drains;
+  drained_.notify_all();
 }
 
 bool ReaderPool::flush_if_due(Thread& thread) {
@@ -282,6 +313,7 @@ void ReaderPool::fail(const Error& error) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = error;
   }
+  drained_.notify_all();
   on_progress_();
 }
 

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,6 +52,8 @@ class ReaderPool {
   ~ReaderPool();
 
   Result<void> start();
+  // Returns when each ring has been read to where it was, or after an error.
+  void drain();
   // Empties the rings a last time and ends the threads; the events must be disabled by then.
   void stop();
 
@@ -63,6 +66,7 @@ class ReaderPool {
 
  private:
   struct Thread;
+  void wake_all();
   void run(Thread& thread);
   bool pass(Thread& thread);
   bool pass_filtered(Thread& thread);
@@ -72,6 +76,7 @@ class ReaderPool {
   bool flush_small_runs(Thread& thread);
   bool write(std::span<const std::byte> bytes);
   bool end_pass(Thread& thread, uint64_t round);
+  void note_drained(Thread& thread, uint64_t drains);
   void take_priority();
   void collect(std::span<const std::byte> records);
   void fail(const Error& error);
@@ -84,8 +89,10 @@ class ReaderPool {
   std::function<void()> on_progress_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::atomic<bool> stopping_ = false;
+  std::atomic<uint64_t> drains_ = 0;  // how often drain() was called
 
   mutable std::mutex mutex_;
+  std::condition_variable drained_;
   std::optional<Error> error_;
   std::string priority_;
   std::map<std::string, uint32_t> maps_;

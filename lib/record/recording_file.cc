@@ -131,11 +131,13 @@ Result<void> write_known_state(PerfDataWriter& writer, const FileContents& conte
 }
 
 std::vector<FeatureSection> final_sections(const FileContents& contents, const OutputTotals& totals,
-                                           uint64_t data_bytes, std::vector<std::byte> build_ids) {
+                                           uint64_t data_bytes, std::vector<std::byte> build_ids,
+                                           const std::optional<std::string>& tasks) {
   std::vector<FeatureSection> sections;
   if (!build_ids.empty()) sections.push_back({Feature::build_id, std::move(build_ids)});
   if (totals.samples != 0)
     sections.push_back(sample_time_section(totals.first_time_ns, totals.last_time_ns));
+  if (tasks) sections.push_back(machine_state_section(tasks));
   if (contents.level != 0) {
     const uint64_t ratio = data_bytes != 0 ? (totals.raw_bytes + data_bytes / 2) / data_bytes : 1;
     sections.push_back(compression_section(static_cast<uint32_t>(contents.level),

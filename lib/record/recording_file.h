@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,9 +37,10 @@ Result<std::unique_ptr<PerfDataWriter>> create_recording(const std::string& path
 Result<void> write_known_state(PerfDataWriter& writer, const FileContents& contents,
                                OutputTotals& totals, std::map<std::string, uint32_t>& maps);
 
-// The sections for the end of the file.
+// The sections for the end of the file. `tasks`: a range list, where not all were recorded.
 std::vector<FeatureSection> final_sections(const FileContents& contents, const OutputTotals& totals,
-                                           uint64_t data_bytes, std::vector<std::byte> build_ids);
+                                           uint64_t data_bytes, std::vector<std::byte> build_ids,
+                                           const std::optional<std::string>& tasks);
 
 // "perf.data" and the local time: perf.data.2026113019451234, as perf names them.
 std::string timestamped_path(const std::string& path);

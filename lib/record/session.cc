@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/range_list.h"
 #include "perfdata/writer_records.h"
 #include "record/build_ids.h"
 
@@ -134,6 +135,8 @@ Result<void> RecordSession::switch_file() {
   if (!writer) return writer.error();
   OutputTotals known;
   if (auto written = write_known_state(**writer, contents_, known, maps_); !written) return written;
+  // What happened until now belongs to the old file.
+  readers_->drain();
   Output::Finished finished = output_->exchange(std::move(*writer));
   summary_.totals.raw_bytes += known.raw_bytes;
   return end_file(std::move(finished), finished_path);
@@ -164,8 +167,10 @@ Result<void> RecordSession::end_file(Output::Finished finished, const std::strin
   if (contents_.kernel_addresses) ids = build_id_records(contents_.modules, maps);
   if (options_.output == "-" && result && !ids.empty()) result = writer.write(ids);
   const uint64_t bytes = writer.data_bytes();
+  std::optional<std::string> tasks;
+  if (filter_) tasks = format_range_list(filter_->tasks_so_far());
   const Result<void> ended =
-      writer.finish(final_sections(contents_, finished.totals, bytes, std::move(ids)));
+      writer.finish(final_sections(contents_, finished.totals, bytes, std::move(ids), tasks));
   if (result && !ended) result = ended;
   summary_.reader_gone |= writer.failed_errno() == EPIPE;
   summary_.file_bytes += bytes;

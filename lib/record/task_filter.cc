@@ -41,10 +41,18 @@ TaskFilter::TaskFilter(std::vector<uint32_t> tids, std::unordered_set<uint64_t> 
 void TaskFilter::set(uint32_t tid, bool chosen) {
   if (tid == 0 || tid >= kMaxTid) return;
   const uint64_t bit = uint64_t{1} << (tid % 64);
-  if (chosen)
-    chosen_[tid / 64] |= bit;
-  else
+  if (!chosen) {
     chosen_[tid / 64] &= ~bit;
+    return;
+  }
+  chosen_[tid / 64] |= bit;
+  const std::lock_guard lock(so_far_mutex_);
+  so_far_.insert(tid);
+}
+
+std::vector<uint32_t> TaskFilter::tasks_so_far() const {
+  const std::lock_guard lock(so_far_mutex_);
+  return {so_far_.begin(), so_far_.end()};
 }
 
 void TaskFilter::add_task(uint32_t tid) { set(tid, true); }

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +42,8 @@ class TaskFilter {
 
   void add_task(uint32_t tid);
   bool has_task(uint32_t tid) const;
+  // All that were ever chosen, sorted. May be called while another thread filters.
+  std::vector<uint32_t> tasks_so_far() const;
 
  private:
   struct Rule {
@@ -56,6 +60,8 @@ class TaskFilter {
   void set(uint32_t tid, bool chosen);
 
   std::vector<uint64_t> chosen_;  // one bit per tid
+  mutable std::mutex so_far_mutex_;
+  std::set<uint32_t> so_far_;
   std::unordered_set<uint64_t> cgroups_;
   std::string cgroup_path_;  // relative to the hierarchy's root; empty without -G
   std::unordered_map<uint64_t, uint32_t> rule_of_id_;

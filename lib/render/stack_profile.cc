@@ -46,7 +46,8 @@ class ProfileBuilder {
   std::string cause_of(const Row& row, std::string_view otherwise) const {
     const Cell* cause = find_cell(table_, row, "cause");
     const std::string_view text = cause == nullptr ? std::string_view() : text_of(*cause);
-    return "[" + std::string(text.empty() ? otherwise : text) + "]";
+    const std::string name(text.empty() ? otherwise : text);
+    return name.starts_with('[') ? name : "[" + name + "]";
   }
 
   ProfileStack base_of(const Row& row) const {

@@ -126,6 +126,11 @@ def kernel_lets_record():
 
 
 def skip_where_idle_is_hidden(test):
+    if idle_is_hidden(test):
+        skip("this kernel hides some tasks' events from perf")
+
+
+def idle_is_hidden(test):
     """Some kernels keep the idle task's events, and those of other chosen tasks, from perf now and then. What
     ends a wait is then in no recording, so that counts of single events of other tasks prove nothing."""
     import tempfile
@@ -134,5 +139,4 @@ def skip_where_idle_is_hidden(test):
         data = Path(folder) / "probe"
         test.run("record", "-q", "-B", "-o", data, "--", "sleep", "1")
         report = test.json("report", "-i", data, "--kernel-threads")
-    if any(entry["id"] in ("idle-hidden", "hidden-threads") for entry in report["diagnostics"]):
-        skip("this kernel hides some tasks' events from perf")
+    return any(entry["id"] in ("idle-hidden", "hidden-threads") for entry in report["diagnostics"])

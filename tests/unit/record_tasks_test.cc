@@ -170,21 +170,22 @@ std::vector<std::byte> sample(uint64_t id, uint32_t tid, std::vector<uint32_t> r
   return out.take();
 }
 
-TaskFilter make_filter(std::vector<uint32_t> tids, std::unordered_set<uint64_t> cgroups = {},
-                       std::string path = "") {
-  TaskFilter filter(std::move(tids), std::move(cgroups), std::move(path));
-  filter.add_event("sched:sched_switch", field("pid_t prev_pid", 0) + field("pid_t next_pid", 4),
-                   {kSwitchId}, false);
-  filter.add_event("sched:sched_process_fork",
-                   field("pid_t parent_pid", 0) + field("pid_t child_pid", 4), {kForkId}, false);
-  filter.add_event("sched:sched_waking", field("pid_t pid", 0), {kWakingId}, false);
-  filter.add_event("lock:contention_begin", field("unsigned int flags", 0), {kBeginId}, false);
-  filter.add_event("cpu-clock", "", {kClockId}, true);
-  return filter;
-}
+struct TestFilter : TaskFilter {
+  explicit TestFilter(std::vector<uint32_t> tids, std::unordered_set<uint64_t> cgroups = {},
+                      std::string path = "")
+      : TaskFilter(std::move(tids), std::move(cgroups), std::move(path)) {
+    add_event("sched:sched_switch", field("pid_t prev_pid", 0) + field("pid_t next_pid", 4),
+              {kSwitchId}, false);
+    add_event("sched:sched_process_fork",
+              field("pid_t parent_pid", 0) + field("pid_t child_pid", 4), {kForkId}, false);
+    add_event("sched:sched_waking", field("pid_t pid", 0), {kWakingId}, false);
+    add_event("lock:contention_begin", field("unsigned int flags", 0), {kBeginId}, false);
+    add_event("cpu-clock", "", {kClockId}, true);
+  }
+};
 
 TEST(RecordTaskFilter, KeepsWhatConcernsAChosenTask) {
-  TaskFilter filter = make_filter({100});
+  TestFilter filter({100});
   EXPECT_TRUE(filter.keep(sample(kSwitchId, 100, {100, 200})));
   EXPECT_TRUE(filter.keep(sample(kSwitchId, 200, {200, 100})));
   EXPECT_FALSE(filter.keep(sample(kSwitchId, 200, {200, 0})));
@@ -196,8 +197,16 @@ TEST(RecordTaskFilter, KeepsWhatConcernsAChosenTask) {
   EXPECT_FALSE(filter.keep(sample(kClockId, 101, {})));
 }
 
+TEST(RecordTaskFilter, TellsWhomItEverChose) {
+  TestFilter filter({100});
+  filter.learn(sample(kForkId, 100, {100, 101}));
+  filter.learn(sample(kForkId, 300, {300, 301}));
+  filter.keep(sample(kForkId, 300, {300, 101}));  // the tid is another task's now
+  EXPECT_EQ(filter.tasks_so_far(), (std::vector<uint32_t>{100, 101}));
+}
+
 TEST(RecordTaskFilter, FollowsChildren) {
-  TaskFilter filter = make_filter({100});
+  TestFilter filter({100});
   filter.learn(sample(kForkId, 100, {100, 101}));
   filter.learn(sample(kForkId, 101, {101, 102}));
   filter.learn(sample(kForkId, 200, {200, 201}));
@@ -209,14 +218,14 @@ TEST(RecordTaskFilter, FollowsChildren) {
 }
 
 TEST(RecordTaskFilter, ATidUsedAgainElsewhereIsForgotten) {
-  TaskFilter filter = make_filter({100});
+  TestFilter filter({100});
   filter.learn(sample(kForkId, 100, {100, 101}));
   EXPECT_TRUE(filter.keep(sample(kForkId, 200, {200, 101})));  // still the chosen one's child …
   EXPECT_FALSE(filter.has_task(101));                          // … and now someone else's
 }
 
 TEST(RecordTaskFilter, ACgroupIsLearnedFromItsTasks) {
-  TaskFilter filter = make_filter({}, {55}, "/web");
+  TestFilter filter({}, {55}, "/web");
   filter.learn(sample(kSwitchId, 100, {100, 200}, 55));
   filter.learn(sample(kSwitchId, 200, {200, 100}, 66));
   EXPECT_TRUE(filter.has_task(100));
@@ -238,7 +247,7 @@ TEST(RecordTaskFilter, ACgroupIsLearnedFromItsTasks) {
 }
 
 TEST(RecordTaskFilter, OtherRecordsAndUnknownEventsAreKept) {
-  TaskFilter filter = make_filter({100});
+  TestFilter filter({100});
   ByteWriter comm;
   append_comm(comm, {5, 5}, "x");
   EXPECT_TRUE(filter.keep(comm.bytes()));
@@ -246,7 +255,7 @@ TEST(RecordTaskFilter, OtherRecordsAndUnknownEventsAreKept) {
 }
 
 TEST(RecordTaskFilter, ASampleWithATooLongChainIsNotRead) {
-  TaskFilter filter = make_filter({100});
+  TestFilter filter({100});
   std::vector<std::byte> bad = sample(kSwitchId, 1, {100, 200});
   const uint64_t frames = uint64_t{1} << 61;
   std::memcpy(bad.data() + 48, &frames, sizeof frames);
