@@ -14,6 +14,7 @@ PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA cache_size = -65536;
+PRAGMA threads = 4;
 PRAGMA user_version = 1;
 BEGIN;
 CREATE TABLE recordings (
@@ -79,9 +80,9 @@ CREATE TABLE intervals (
 constexpr const char* kFinish = R"sql(
 CREATE INDEX intervals_by_thread ON intervals (thread, start_ns);
 CREATE INDEX intervals_by_time ON intervals (recording, end_ns);
-CREATE INDEX intervals_by_length ON intervals (type, duration_ns);
-CREATE INDEX intervals_by_cause ON intervals (cause, duration_ns) WHERE cause IS NOT NULL;
-CREATE INDEX intervals_by_lock ON intervals (lock, duration_ns) WHERE lock IS NOT NULL;
+CREATE INDEX intervals_by_length ON intervals (duration_ns);
+CREATE INDEX intervals_by_cause ON intervals (cause) WHERE cause IS NOT NULL;
+CREATE INDEX intervals_by_lock ON intervals (lock) WHERE lock IS NOT NULL;
 CREATE INDEX threads_by_tid ON threads (tid);
 CREATE VIEW named_intervals AS
   SELECT i.id, i.recording, i.type, i.start_ns, i.end_ns, i.duration_ns, i.cpu,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-# Per case: ^[a-z0-9]+ (alt-nanosleep-poll|lt-mixed-nodelay|lt-disk|lt-rt|fmt-pipe|fmt-sched-record|fmt-lost|fmt-zstd|lk-locks|lk-mmap-zstd|lk-perf-lock-record|mmap-lock|rstat|vm-isolated-busy|vm61-starved)$
+# Per case: ^[a-z0-9]+ (alt-nanosleep-poll|lt-mixed-nodelay|lt-disk|lt-rt|fmt-pipe|fmt-sched-record|fmt-lost|fmt-zstd|fmt-overwrite|fmt-threads|fmt-dwarf|lt-lost|lt-many|lt-overflow-stat|deb61-mixed-stat|lk-locks|lk-mmap-zstd|lk-perf-lock-record|mmap-lock|rstat|vm-isolated-busy|vm61-starved)$
 """The lines of `script` are what the reports are made of.
 
 Sums of the lines, in every form, against the totals that `report`, `contention` and `hold-time` print for

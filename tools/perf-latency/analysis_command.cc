@@ -285,7 +285,8 @@ int AnalysisCommand::run(Analysis& analysis) {
   render_options.verbose = verbose_ != 0;
   std::string text = std::move(buffer_);
   if (streams_) {
-    if (!quiet_) complain_about_losses(report.diagnostics);
+    // A report with a schema has told them itself.
+    if (!quiet_ && report.schema.empty()) complain_about_losses(report.diagnostics);
   } else if (is_rendered(format_)) {
     if (auto rendered = render(report, format_, render_options, text); !rendered) {
       complain(rendered.error().what);

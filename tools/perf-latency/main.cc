@@ -24,6 +24,8 @@ constexpr Command kCommands[] = {
     {"spin", "CPU time burnt in lock slow paths, and for whom", run_spin},
     {"vmstat-sync", "Which CPUs were disturbed by vmstat work; a verdict per isolated CPU",
      run_vmstat_sync},
+    {"explain", "One wait step by step: who waited, woken by whom, who had waited for what",
+     run_explain},
     {"script", "One line for each interval found, for post-processing; or a database", run_script},
     {"info", "What is in a recording, and which reports it can answer", run_info},
     {"causes", "The table of causes that names sleeps", run_causes},
