@@ -11,6 +11,7 @@ pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(ELFUTILS REQUIRED IMPORTED_TARGET libdw libelf)
 pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind-generic)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 find_library(IBERTY_LIBRARY iberty REQUIRED)
 
 # libperf: a packaged one when it has what is needed (the internal headers, and

@@ -32,6 +32,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/scripts/completion.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME perf-latency)
 file(GLOB documents CONFIGURE_DEPENDS Documentation/*.md)
 install(FILES README.md COPYING CHANGELOG.md ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/Documentation/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  USE_SOURCE_PERMISSIONS)
 
 install(FILES share/causes.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/perf-latency)
 

@@ -172,6 +172,7 @@ void WorkModel::on_queue(const Event& event) {
 
 void WorkModel::emit_run(const Running& run, uint64_t end_ns, bool open) {
   WorkRun out;
+  out.worker = run.worker;
   out.work = run.work;
   out.function = run.function;
   out.cpu = run.cpu;
@@ -186,6 +187,7 @@ void WorkModel::emit_run(const Running& run, uint64_t end_ns, bool open) {
 
 void WorkModel::on_start(const Event& event) {
   Running run;
+  run.worker = threads_.find(event.tid);
   run.work = event.work.work;
   run.function = event.work.function;
   run.cpu = event.cpu;
@@ -214,6 +216,7 @@ void WorkModel::on_end(const Event& event) {
   if (found == running_.end() || found->second.work != event.work.work) {
     if (event.work.function == 0) return;  // before 5.7 the event does not say which function
     Running run;
+    run.worker = threads_.find(event.tid);
     run.work = event.work.work;
     run.function = event.work.function;
     run.cpu = event.cpu;

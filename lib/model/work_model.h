@@ -40,6 +40,7 @@ struct WorkBehind {
 };
 
 struct WorkRun {
+  ThreadId worker;
   uint64_t work = 0;
   uint64_t function = 0;
   uint32_t cpu = 0;
@@ -138,6 +139,7 @@ class WorkModel {
     std::vector<Behind> behind;
   };
   struct Running {
+    ThreadId worker;
     uint64_t work = 0;
     uint64_t function = 0;
     uint32_t cpu = 0;

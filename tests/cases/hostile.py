@@ -26,7 +26,8 @@ CUTS, CHANGES = {"full": (200, 2000)}.get(os.environ.get("HOSTILE", ""), (6, 14)
 LONGEST_S = 10
 LARGEST_KIB = 1 << 20
 COMMANDS = (("report", "--kernel-threads", "--state", "all"), ("info",),
-            ("report", "--by", "stack", "--format", "json", "--limit", "5"))
+            ("report", "--by", "stack", "--format", "json", "--limit", "5"),
+            ("script", "--kernel-threads", "--state", "all"), ("explain", "--kernel-threads"))
 
 
 def damaged(content, random_source):

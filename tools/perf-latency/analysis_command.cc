@@ -68,11 +68,41 @@ std::vector<std::string> join_sort_values(int argc, char** argv) {
   return arguments;
 }
 
+// For output that has no place for them.
+void complain_about_losses(const Diagnostics& diagnostics) {
+  for (size_t i = 0; i < static_cast<size_t>(Diag::count_); ++i) {
+    const auto diag = static_cast<Diag>(i);
+    const DiagnosticKind& kind = diagnostic_kind(diag);
+    if (diagnostics.count(diag) == 0 || kind.severity == Severity::info) continue;
+    complain(std::to_string(diagnostics.count(diag)) + " x " + std::string(kind.id) + ": " +
+             std::string(kind.text));
+  }
+}
+
 }  // namespace
+
+std::optional<CallchainMode> parse_callchain(const std::string& text) {
+  if (text.empty() || text == "kernel") return CallchainMode::kernel;
+  if (text == "user") return CallchainMode::user;
+  if (text == "both") return CallchainMode::both;
+  return std::nullopt;
+}
+
+int check_states(const std::string& states) {
+  constexpr std::string_view kLetters = "SDTtXZPIxKWNR?,";
+  const bool known = states == "all" || std::all_of(states.begin(), states.end(), [&](char letter) {
+                       return kLetters.find(letter) != std::string_view::npos;
+                     });
+  if (known && !states.empty()) return -1;
+  complain("--state: '" + states + "' is no list of state letters such as S,D, nor 'all'");
+  return kExitUsage;
+}
 
 AnalysisCommand::AnalysisCommand(const std::string& name, const std::string& help,
                                  std::vector<Format> formats)
-    : app_(help, "perf latency " + name), formats_(std::move(formats)) {
+    : app_(help, "perf latency " + name),
+      formats_(std::move(formats)),
+      format_name_(to_string(formats_.front())) {
   app_.add_option("-i,--input", inputs_, "Input file (default perf.data); - reads a pipe");
   app_.add_option("--time", time_, "Time range: START,STOP in seconds, 10%-20%, 10%/2");
   app_.add_option("--time-comm", time_comm_, "Time between renames of a task: FROM,TO");
@@ -169,7 +199,7 @@ int AnalysisCommand::check() {
   }
   options_.limit = limit_.value_or(format_ == Format::text ? kTextRows : 0);
   options_.stacks = options_.stacks || needs_stacks(format_);
-  if (app_.count("--color") == 0)
+  if (app_.get_option_no_throw("--color") == nullptr || app_.count("--color") == 0)
     color_ = "auto";
   else if (color_.empty())
     color_ = "always";
@@ -199,11 +229,14 @@ int AnalysisCommand::run(Analysis& analysis) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGBUS, on_bus_error);
   Output& output = output_;
-  if (auto opened = output.open(output_path_); !opened) {
-    complain(opened.error().what);
-    return kExitFailed;
+  // A database is written by its own library.
+  if (format_ != Format::sqlite) {
+    if (auto opened = output.open(output_path_); !opened) {
+      complain(opened.error().what);
+      return kExitFailed;
+    }
   }
-  if (is_binary(format_) && output.is_terminal()) {
+  if (is_binary(format_) && format_ != Format::sqlite && output.is_terminal()) {
     complain("--format " + format_name_ + " is binary: give a file with -o");
     return kExitUsage;
   }
@@ -251,7 +284,10 @@ int AnalysisCommand::run(Analysis& analysis) {
   render_options.quiet = quiet_;
   render_options.verbose = verbose_ != 0;
   std::string text = std::move(buffer_);
-  if (is_rendered(format_)) {
+  if (streams_) {
+    // A report with a schema has told them itself.
+    if (!quiet_ && report.schema.empty()) complain_about_losses(report.diagnostics);
+  } else if (is_rendered(format_)) {
     if (auto rendered = render(report, format_, render_options, text); !rendered) {
       complain(rendered.error().what);
       return kExitFailed;

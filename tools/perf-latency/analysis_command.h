@@ -15,9 +15,14 @@
 
 namespace perf_latency::tool {
 
+// --callchain; "" is kernel.
+std::optional<CallchainMode> parse_callchain(const std::string& text);
+// --state; complains. -1 to go on, else the exit status.
+int check_states(const std::string& states);
+
 class AnalysisCommand {
  public:
-  // `formats`: what the command can print.
+  // `formats`: what the command can print; the first is the default.
   AnalysisCommand(const std::string& name, const std::string& help,
                   std::vector<Format> formats = {Format::text, Format::json, Format::csv,
                                                  Format::lkp});
@@ -36,6 +41,9 @@ class AnalysisCommand {
 
   // For analyses that write while the input is read: appends to the output of run().
   void write(std::string_view text);
+
+  // The analysis writes all of the output itself: run() prints no report, and losses go to stderr.
+  void stream() { streams_ = true; }
 
   Format format() const { return format_; }
   void set_format(Format format) { format_ = format; }
@@ -62,7 +70,7 @@ class AnalysisCommand {
   std::string fields_;
   std::string by_;
   std::string min_latency_;
-  std::string format_name_ = "text";
+  std::string format_name_;
   std::string output_path_;
   std::string interval_;
   std::string color_;
@@ -73,6 +81,7 @@ class AnalysisCommand {
   Output output_;
   std::string buffer_;  // what write() has collected
   bool write_failed_ = false;
+  bool streams_ = false;
   bool quiet_ = false;
   bool stats_ = false;
   int verbose_ = 0;

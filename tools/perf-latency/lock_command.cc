@@ -29,16 +29,14 @@ std::string column_of(const std::string& key) {
 
 }  // namespace
 
-int LockCommand::parse(int argc, char** argv, std::initializer_list<LockBy> allowed) {
-  if (const int status = command_.parse(argc, argv); status >= 0) return status;
-  for (const std::string& name : split(types_)) {
-    // "rwsem" stands for both sides.
+int parse_lock_types(const std::string& list, std::vector<LockType>& types) {
+  for (const std::string& name : split(list)) {
     bool known = false;
     for (size_t i = 0; i < kLockTypes; ++i) {
       const auto type = static_cast<LockType>(i);
       const std::string_view whole = lock_type_name(type);
       if (parse_lock_type(name) != type && whole.substr(0, whole.find(':')) != name) continue;
-      lock_options_.types.push_back(type);
+      types.push_back(type);
       known = true;
     }
     if (!known) {
@@ -49,6 +47,12 @@ int LockCommand::parse(int argc, char** argv, std::initializer_list<LockBy> allo
       return kExitUsage;
     }
   }
+  return -1;
+}
+
+int LockCommand::parse(int argc, char** argv, std::initializer_list<LockBy> allowed) {
+  if (const int status = command_.parse(argc, argv); status >= 0) return status;
+  if (const int status = parse_lock_types(types_, lock_options_.types); status >= 0) return status;
   AnalysisOptions& options = command_.options();
   for (const std::string& name : options.by) {
     const auto by = parse_lock_by(name);

@@ -37,6 +37,9 @@ class LockCommand {
   std::string callchain_;
 };
 
+// --type: adds the types of a list of names ("rwsem" is both sides); -1 to go on, else the exit status.
+int parse_lock_types(const std::string& list, std::vector<LockType>& types);
+
 // One line on stderr about columns of /proc/lock_stat that a recording cannot know.
 void complain_about_unknown(const std::vector<std::string>& columns);
 

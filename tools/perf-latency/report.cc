@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // perf latency report: why tasks slept.
-#include <algorithm>
-
 #include "analysis/causes_report.h"
 #include "analysis/timehist.h"
 #include "analysis_command.h"
 #include "commands.h"
 
 namespace perf_latency::tool {
-namespace {
-
-std::optional<CallchainMode> parse_callchain(const std::string& text) {
-  if (text.empty() || text == "kernel") return CallchainMode::kernel;
-  if (text == "user") return CallchainMode::user;
-  if (text == "both") return CallchainMode::both;
-  return std::nullopt;
-}
-
-}  // namespace
-
 int run_report(int argc, char** argv) {
   AnalysisCommand command(
       "report", "Why did tasks sleep: latencytop's causes, from a recording",
@@ -52,16 +39,7 @@ int run_report(int argc, char** argv) {
     complain("--by: '" + name + "' is none of " + report_key_names());
     return kExitUsage;
   }
-  constexpr std::string_view kLetters = "SDTtXZPIxKWNR?,";
-  const bool known_states =
-      options.states == "all" ||
-      std::all_of(options.states.begin(), options.states.end(),
-                  [&](char letter) { return kLetters.find(letter) != std::string_view::npos; });
-  if (!known_states || options.states.empty()) {
-    complain("--state: '" + options.states +
-             "' is no list of state letters such as S,D, nor 'all'");
-    return kExitUsage;
-  }
+  if (const int status = check_states(options.states); status >= 0) return status;
   options.latency_stats = command.format() == Format::latency_stats;
   options.latencytop = options.latencytop || options.latency_stats;
   if (options.per_task && !options.latency_stats) {
