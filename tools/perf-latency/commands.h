@@ -24,6 +24,7 @@ int run_contention(int argc, char** argv);
 int run_hold_time(int argc, char** argv);
 int run_spin(int argc, char** argv);
 int run_vmstat_sync(int argc, char** argv);
+int run_diff(int argc, char** argv);
 int run_bench(int argc, char** argv);
 int run_info(int argc, char** argv);
 int run_causes(int argc, char** argv);

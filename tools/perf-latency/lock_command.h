@@ -2,7 +2,6 @@
 // The options that the lock reports share.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +14,7 @@ namespace perf_latency::tool {
 class LockCommand {
  public:
   LockCommand(const std::string& name, const std::string& help, std::vector<Format> formats)
-      : command_(name, help, std::move(formats)) {
+      : name_(name), command_(name, help, std::move(formats)) {
     command_.app().add_option("--type", types_, "Lock types as perf lock names them (a list)");
     command_.app().add_option("-k,--key", command_keys_, "Sort keys, as in perf lock");
     command_.app()
@@ -26,10 +25,11 @@ class LockCommand {
   AnalysisCommand& command() { return command_; }
   LockOptions& lock_options() { return lock_options_; }
 
-  // Parses and checks; -1 to go on, else the exit status. `allowed` are the report's --by keys.
-  int parse(int argc, char** argv, std::initializer_list<LockBy> allowed);
+  // Parses and checks; -1 to go on, else the exit status.
+  int parse(int argc, char** argv);
 
  private:
+  std::string name_;
   AnalysisCommand command_;
   LockOptions lock_options_;
   std::string types_;

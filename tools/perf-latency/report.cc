@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // perf latency report: why tasks slept.
-#include <algorithm>
-
 #include "analysis/causes_report.h"
 #include "analysis/timehist.h"
 #include "analysis_command.h"
 #include "commands.h"
+#include "row_keys.h"
 
 namespace perf_latency::tool {
 namespace {
@@ -44,24 +43,7 @@ int run_report(int argc, char** argv) {
     options.callchain = *mode;
     options.stacks = true;
   }
-  for (const std::string& name : options.by) {
-    if (parse_report_key(name)) {
-      if (name == "stack") options.stacks = true;
-      continue;
-    }
-    complain("--by: '" + name + "' is none of " + report_key_names());
-    return kExitUsage;
-  }
-  constexpr std::string_view kLetters = "SDTtXZPIxKWNR?,";
-  const bool known_states =
-      options.states == "all" ||
-      std::all_of(options.states.begin(), options.states.end(),
-                  [&](char letter) { return kLetters.find(letter) != std::string_view::npos; });
-  if (!known_states || options.states.empty()) {
-    complain("--state: '" + options.states +
-             "' is no list of state letters such as S,D, nor 'all'");
-    return kExitUsage;
-  }
+  if (const int status = check_report_keys(options); status >= 0) return status;
   options.latency_stats = command.format() == Format::latency_stats;
   options.latencytop = options.latencytop || options.latency_stats;
   if (options.per_task && !options.latency_stats) {
