@@ -12,6 +12,7 @@
 #   make doc        man pages
 #   make install    DESTDIR and PREFIX as usual
 #   make deb        a Debian package
+#   make check-deb  lintian, and the package installed in a clean root (as root)
 # What is missing is installed with apt first, as root or through sudo.
 
 PREFIX ?= /usr/local
@@ -100,8 +101,12 @@ deb: tool doc
 	@cmake -DCMAKE_INSTALL_PREFIX=/usr $(BUILD) > /dev/null
 	@cd $(BUILD) && cpack -G DEB
 
+check-deb: deb
+	@scripts/unpack-fixtures $(DATA)
+	@scripts/check-deb "$$(ls -t $(BUILD)/perf-latency_*.deb | head -n 1)" $(DATA)/lt-sleep/perf.data $(DATA)/lt-sleep/kallsyms
+
 clean:
 	rm -rf $(BUILD) $(ASAN_BUILD) $(FUZZ_BUILD)
 
 .PHONY: all tool tests .tool .tests deps run test test-asan .test-asan golden fuzz .fuzz lint .lint \
-	bench doc install deb clean
+	bench doc install deb check-deb clean

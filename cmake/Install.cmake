@@ -11,6 +11,7 @@ if(NOT source_date)
 endif()
 
 file(GLOB man_sources CONFIGURE_DEPENDS Documentation/perf-latency*.txt)
+file(GLOB man_includes CONFIGURE_DEPENDS Documentation/*-options.txt)
 set(man_pages)
 foreach(source ${man_sources})
   get_filename_component(name ${source} NAME_WE)
@@ -20,7 +21,7 @@ foreach(source ${man_sources})
       -r ${CMAKE_SOURCE_DIR}/Documentation/linkperf.rb -b manpage -d manpage --failure-level WARN
       -a compat-mode -a mansource=perf-latency\ ${PROJECT_VERSION} -a "manmanual=perf latency manual"
       -o ${page} ${source}
-    DEPENDS ${source} ${CMAKE_SOURCE_DIR}/Documentation/linkperf.rb VERBATIM)
+    DEPENDS ${source} ${man_includes} ${CMAKE_SOURCE_DIR}/Documentation/linkperf.rb VERBATIM)
   list(APPEND man_pages ${page})
 endforeach()
 add_custom_target(doc DEPENDS ${man_pages})
@@ -37,12 +38,4 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/Documentation/examples DESTINATION ${CMAKE
 
 install(FILES share/causes.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/perf-latency)
 
-set(CPACK_PACKAGE_NAME perf-latency)
-set(CPACK_PACKAGE_CONTACT "The perf-latency authors")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "why Linux tasks wait, from perf recordings")
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS linux-perf)
-set(CPACK_STRIP_FILES ON)
-include(CPack)
+include(Package)

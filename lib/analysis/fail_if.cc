@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdio>
 
 #include "analysis/row_order.h"
 #include "base/time.h"
@@ -16,9 +17,16 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+std::string two_decimals(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
 std::string cell_text(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<uint64_t>(&cell)) return std::to_string(*number);
+  if (const auto* number = std::get_if<double>(&cell)) return two_decimals(*number);
   return {};
 }
 
@@ -62,12 +70,14 @@ Result<FailCondition> FailCondition::parse(std::string_view text) {
   for (const OpName& known : kOps) {
     if (!rest.starts_with(known.name)) continue;
     condition.op_ = known.op;
-    const std::string_view value = trim(rest.substr(known.name.size()));
+    std::string_view value = trim(rest.substr(known.name.size()));
+    const bool percent = value.ends_with('%');
+    if (percent) value = trim(value.substr(0, value.size() - 1));
     const auto [end, error] =
         std::from_chars(value.data(), value.data() + value.size(), condition.limit_);
     if (error == std::errc() && end == value.data() + value.size()) return condition;
     const auto duration = parse_duration_ns(value, 0);
-    if (!duration) return wrong("the value is no number and no duration");
+    if (!duration || percent) return wrong("the value is no number and no duration");
     condition.limit_ = static_cast<double>(*duration);
     condition.limit_is_duration_ = true;
     return condition;
@@ -108,7 +118,9 @@ bool FailCondition::selects(const Table& table, const Row& row) const {
 Result<std::optional<std::string>> FailCondition::first_match(const Table& table) const {
   const auto column = find_column(table, measure_);
   if (!column) return make_error("'" + text_ + "': " + column.error().what);
-  const bool duration = table.columns[*column].kind == CellKind::duration_ns;
+  const CellKind kind = table.columns[*column].kind;
+  const bool duration = kind == CellKind::duration_ns;
+  const bool percent = kind == CellKind::percent || kind == CellKind::change_percent;
   if (duration && !limit_is_duration_ && limit_ != 0)
     return make_error("'" + text_ + "': " + measure_ + " is a duration: give the value a unit");
   for (const Row& row : table.rows) {
@@ -117,8 +129,9 @@ Result<std::optional<std::string>> FailCondition::first_match(const Table& table
     std::string name;
     for (size_t i = 0; i < table.columns.size() && name.empty(); ++i)
       if (table.columns[i].key) name = cell_text(row.cells[i]);
-    const std::string shown =
+    std::string shown =
         duration ? format_duration(static_cast<uint64_t>(*value)) : cell_text(row.cells[*column]);
+    if (percent) shown += " %";
     return std::optional(name + ": " + measure_ + " is " + shown);
   }
   return std::optional<std::string>();

@@ -4,7 +4,8 @@
 //   MEASURE(ROW) OP VALUE
 // MEASURE is a column with numbers: its JSON name, with or without _ns (max, total, p99, count, …).
 // ROW names rows by one of their key cells ("disk-read"), by a column and its cell ("cause:…"), or is
-// "*" for every row. OP is one of > >= < <= == !=. VALUE is a number, with a unit for durations.
+// "*" for every row. OP is one of > >= < <= == !=. VALUE is a number, with a unit for durations; a
+// % behind it is for reading only.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/registry.h"
+#include "perfdata/features.h"
 
 namespace perf_latency {
 namespace {
@@ -82,7 +83,8 @@ Report make_info_report(const SessionResult& result, const Diagnostics& diagnost
   };
   text("byte_order", "Byte order", metadata.big_endian ? "big" : "little");
   text("mode", "Mode", mode_name(metadata.mode));
-  text("perf_version", "Written by perf", metadata.perf_version);
+  const bool own = metadata.features[kMachineStateBit];
+  text("perf_version", own ? "Written by perf latency" : "Written by perf", metadata.perf_version);
   report.facts.push_back(
       {"records", "Records", CellKind::count, record_counts(result.counts.records)});
   report.facts.push_back(

@@ -308,6 +308,15 @@ RecordingInfo recording_info(const std::string& path, const Metadata& metadata,
   return info;
 }
 
+// Samples of each event that has a name; several attrs may be of one event.
+std::vector<std::pair<std::string, uint64_t>> event_counts(const SessionResult& result) {
+  std::map<std::string, uint64_t> by_name;
+  for (size_t i = 0; i < result.counts.samples_of_event.size(); ++i)
+    if (i < result.event_names.size() && !result.event_names[i].empty())
+      by_name[result.event_names[i]] += result.counts.samples_of_event[i];
+  return {by_name.begin(), by_name.end()};
+}
+
 }  // namespace
 
 Result<SessionResult> run_session(const std::string& path, const SessionOptions& options,
@@ -328,6 +337,7 @@ Result<SessionResult> run_session(const std::string& path, const SessionOptions&
     result.recording.present = session.plan()->present;
   }
   result.recording.info = recording_info(path, result.metadata, result.counts);
+  result.recording.info.events = event_counts(result);
   result.recording.interrupted = session.was_interrupted();
   diagnostics.merge((*reader)->diagnostics());
   diagnostics.merge(result.counts.diagnostics);

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "perfdata/features.h"
+
 namespace perf_latency {
 
 const char* record_type_name(uint32_t type) {
@@ -66,6 +68,7 @@ const char* feature_name(uint32_t bit) {
       "CACHE",           "SAMPLE_TIME",  "MEM_TOPOLOGY",    "CLOCKID",      "DIR_FORMAT",
       "BPF_PROG_INFO",   "BPF_BTF",      "COMPRESSED",      "CPU_PMU_CAPS", "CLOCK_DATA",
       "HYBRID_TOPOLOGY", "PMU_CAPS",     "CPU_DOMAIN_INFO", "E_MACHINE",    "CLN_SIZE"};
+  if (bit == kMachineStateBit) return "MACHINE_STATE";
   return bit < kNames.size() ? kNames[bit] : nullptr;
 }
 

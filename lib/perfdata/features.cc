@@ -80,10 +80,6 @@ bool read_compression(ByteCursor& cursor, Metadata& metadata) {
   return cursor.ok();
 }
 
-// Bit 200 is our recorder's own (perf skips bits that it does not know): u32 count, then pairs of
-// strings, key and value.
-constexpr uint32_t kMachineStateBit = 200;
-
 bool read_machine_state(ByteCursor& cursor, Metadata& metadata) {
   constexpr uint32_t kMaxFacts = 1024;
   const uint32_t count = cursor.u32();

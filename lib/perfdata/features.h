@@ -9,6 +9,10 @@
 
 namespace perf_latency {
 
+// Our recorder's own feature, "MACHINE_STATE" (perf skips bits that it does not know): u32 count, then
+// pairs of strings, key and value. A file that has it was written by perf latency.
+inline constexpr uint32_t kMachineStateBit = 200;
+
 // Features that this program has no use for are noted as present and skipped. A section that cannot
 // be read is counted (bad_feature) and leaves Metadata as it was.
 void read_feature(uint32_t bit, std::span<const std::byte> section, Metadata& metadata,

@@ -26,6 +26,8 @@ std::string readable_integer(uint64_t value, CellKind kind) {
       return format_timestamp(value);
     case CellKind::percent:
       return fmt::format("{}.00 %", value);
+    case CellKind::change_percent:
+      return fmt::format("+{}.00 %", value);
     case CellKind::boolean:
       return value != 0 ? "yes" : "no";
     default:
@@ -36,6 +38,7 @@ std::string readable_integer(uint64_t value, CellKind kind) {
 std::string readable_double(double value, CellKind kind) {
   if (!std::isfinite(value)) return "-";
   if (kind == CellKind::percent) return fmt::format("{:.2f} %", value);
+  if (kind == CellKind::change_percent) return fmt::format("{:+.2f} %", value);
   if (is_integer_kind(kind) && std::fabs(value) < kMaxInteger)
     return (value <= -0.5 ? "-" : "") +
            readable_integer(static_cast<uint64_t>(std::llround(std::fabs(value))), kind);

@@ -53,6 +53,9 @@ Json json_of(const RecordingInfo& recording) {
   object["samples"] = recording.samples;
   object["lost"] = recording.lost;
   object["complete"] = recording.complete;
+  Json events = Json::object();
+  for (const auto& [name, samples] : recording.events) events[valid_utf8(name)] = samples;
+  object["events"] = std::move(events);
   return object;
 }
 
@@ -155,6 +158,15 @@ Json filters(const Report& report) {
   return object;
 }
 
+// Which columns tell one row from another, for programs that match the rows of several reports.
+void add_keys(Json& root, const Report& report) {
+  if (report.tables.empty() || report.tables[0].key != "rows") return;
+  Json keys = Json::array();
+  for (const Column& column : report.tables[0].columns)
+    if (column.key) keys.push_back(column.name);
+  if (!keys.empty()) root["keys"] = std::move(keys);
+}
+
 void add_tables(Json& root, const Report& report) {
   Json left_out = Json::object();
   for (const Table& table : report.tables) {
@@ -181,6 +193,7 @@ void render_json(const Report& report, std::string& out) {
     root["totals"] = json_of(report.totals);
   }
   for (const Fact& fact : report.facts) root[fact.key] = json_of(fact);
+  add_keys(root, report);
   add_tables(root, report);
   root["diagnostics"] = diagnostics_list(report.diagnostics);
   if (report.frames_total != 0)

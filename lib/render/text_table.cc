@@ -47,6 +47,14 @@ bool is_unit_at(std::string_view text, size_t at) {
   return word == "%" || word == "ns" || word == "us" || word == "ms" || word == "s";
 }
 
+// The bytes of the first columns of terminal text: a column is a code point.
+size_t bytes_of_columns(std::string_view text, size_t columns) {
+  size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && columns-- == 0) break;
+  return at;
+}
+
 // 2^n as bpftrace prints the edges of its histograms.
 std::string power_of_two(uint64_t value) {
   static constexpr std::string_view kSuffixes = " KMGTPE";
@@ -119,10 +127,10 @@ void TextTable::fit_width() {
     for (size_t i = 0; i < shown_.size(); ++i) width += least_width(i);
     return width;
   };
-  while (least_line() > options_.width) {
-    const auto last = std::find_if(shown_.rbegin(), shown_.rend(),
-                                   [](const ShownColumn& column) { return !column.text; });
-    if (last == shown_.rend() || shown_.size() == 1) break;
+  while (least_line() > options_.width && shown_.size() > 1) {
+    auto last = std::find_if(shown_.rbegin(), shown_.rend(),
+                             [](const ShownColumn& column) { return !column.text; });
+    if (last == shown_.rend()) last = shown_.rbegin();
     too_wide_.insert(too_wide_.begin(), last->index);
     shown_.erase(std::next(last).base());
   }
@@ -244,9 +252,10 @@ void TextTable::append_to(std::string& out) const {
     }
   }
   if (table_.left_out.rows != 0) {
-    out += fmt::format("{} more row{}, {}, not shown: --limit 0 shows all\n", table_.left_out.rows,
+    const bool has_total = table_.column("total_ns") < table_.columns.size();
+    out += fmt::format("{} more row{}{}, not shown: --limit 0 shows all\n", table_.left_out.rows,
                        table_.left_out.rows == 1 ? "" : "s",
-                       format_duration(table_.left_out.total_ns));
+                       has_total ? ", " + format_duration(table_.left_out.total_ns) : "");
   }
   if (!too_wide_.empty()) {
     std::string names = "columns that do not fit this terminal:";
@@ -266,8 +275,8 @@ void append_wrapped(std::string& out, std::string_view text, unsigned width, siz
     size_t end = std::min(text.find(' ', at), text.size());
     if (end < text.size() && is_unit_at(text, end + 1))
       end = std::min(text.find(' ', end + 1), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    const size_t have = text_width(word);
+    std::string_view word = text.substr(at, end - at);
+    size_t have = text_width(word);
     if (!first_word && width != 0 && column + 1 + have > width) {
       out += '\n';
       out.append(indent, ' ');
@@ -277,6 +286,14 @@ void append_wrapped(std::string& out, std::string_view text, unsigned width, siz
       ++column;
     }
     first_word = false;
+    // A word that has no room in any line is broken.
+    while (width > indent + kLeastText && column + have > width) {
+      const size_t fits = bytes_of_columns(word, width - column);
+      out.append(word.substr(0, fits)).append(1, '\n').append(indent, ' ');
+      word.remove_prefix(fits);
+      have = text_width(word);
+      column = indent;
+    }
     out += word;
     column += have;
     at = end + 1;

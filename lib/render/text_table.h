@@ -2,8 +2,8 @@
 // A table as aligned columns of text, with the call chains and histograms of its rows.
 //
 // Text columns stand left, numbers right. Where the terminal is too narrow, text columns are
-// shortened first, then numeric columns are left out from the right, and a line names them; a
-// number is never cut.
+// shortened first, then numeric columns are left out from the right, in the end text columns too, and
+// a line names them; a number is never cut.
 #pragma once
 
 #include <string>
@@ -51,7 +51,8 @@ class TextTable {
   std::vector<size_t> too_wide_;  // columns that the terminal has no room for
 };
 
-// A line of several words, broken at spaces where the terminal is narrower (0: never). `start`
+// A line of several words, broken at spaces where the terminal is narrower (0: never); words that are
+// wider than it are broken too. `start`
 // columns of the line are taken already; `indent` columns stand before each line after the first.
 void append_wrapped(std::string& out, std::string_view text, unsigned width, size_t indent,
                     size_t start = 0);

@@ -28,6 +28,7 @@ struct RecordingInfo {
   uint64_t samples = 0;
   uint64_t lost = 0;
   bool complete = true;  // false for killed and cut files
+  std::vector<std::pair<std::string, uint64_t>> events;  // samples of each event, by its name
 };
 
 // Where the threads' time went. The parts add up to thread_time_ns.

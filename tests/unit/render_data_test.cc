@@ -33,7 +33,8 @@ TEST(RenderJson, WholeReport) {
     "end_ns": 3500000000,
     "samples": 345,
     "lost": 7,
-    "complete": true
+    "complete": true,
+    "events": {}
   },
   "filters": {
     "comm": "cat"
@@ -52,6 +53,10 @@ TEST(RenderJson, WholeReport) {
       "kernel_threads_ns": 9000000
     }
   },
+  "keys": [
+    "cause",
+    "cause_id"
+  ],
   "rows": [
     {
       "cause": "Reading from a disk",
@@ -157,7 +162,8 @@ TEST(RenderJson, UnknownIsNullAndNamesNest) {
     "end_ns": null,
     "samples": 0,
     "lost": 0,
-    "complete": true
+    "complete": true,
+    "events": {}
   },
   "filters": {
     "pid": "1,2"

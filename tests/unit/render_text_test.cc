@@ -75,6 +75,29 @@ diagnostics:
 )");
 }
 
+TEST(RenderText, NothingIsWiderThanTheTerminal) {
+  Report report;
+  report.with_totals = false;
+  report.footer_notes = {"a " + std::string(30, 'x') + "\u00e4\u00f6" + std::string(10, 'y') +
+                         " b"};
+  Table& table = report.tables.emplace_back();
+  for (const char* name : {"First column", "Second column", "Third column"})
+    table.columns.push_back({name, name, CellKind::text});
+  table.rows.emplace_back().cells = {Cell("one"), Cell("two"), Cell("three")};
+  RenderOptions options;
+  options.header = false;
+  options.width = 32;
+  EXPECT_EQ(rendered(report, Format::text, options), R"(First column  Second column
+one           two
+columns that do not fit this
+  terminal: Third column
+
+a
+  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+  äöyyyyyyyyyy b
+)");
+}
+
 TEST(RenderText, NarrowTerminalShortensTextAndNamesTheColumnsLeftOut) {
   RenderOptions options;
   options.width = 60;

@@ -16,6 +16,8 @@
 #include "base/time.h"
 #include "causes_file.h"
 #include "commands.h"
+#include "progress.h"
+#include "row_keys.h"
 #include "stats.h"
 
 namespace perf_latency::tool {
@@ -38,19 +40,11 @@ void on_bus_error(int) {
   ::_exit(kExitFailed);
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> items;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t comma = std::min(list.find(',', at), list.size());
-    if (comma > at) items.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return items;
-}
-
 bool wants_color(const std::string& choice, const Output& output) {
   if (choice == "always") return true;
-  return choice == "auto" && output.is_terminal();
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return choice == "auto" && output.is_terminal() && !dumb;
 }
 
 // CLI11 takes the value of `-s -total` for an option: gives it as `--sort=-total`.
@@ -88,16 +82,6 @@ std::optional<CallchainMode> parse_callchain(const std::string& text) {
   return std::nullopt;
 }
 
-int check_states(const std::string& states) {
-  constexpr std::string_view kLetters = "SDTtXZPIxKWNR?,";
-  const bool known = states == "all" || std::all_of(states.begin(), states.end(), [&](char letter) {
-                       return kLetters.find(letter) != std::string_view::npos;
-                     });
-  if (known && !states.empty()) return -1;
-  complain("--state: '" + states + "' is no list of state letters such as S,D, nor 'all'");
-  return kExitUsage;
-}
-
 AnalysisCommand::AnalysisCommand(const std::string& name, const std::string& help,
                                  std::vector<Format> formats)
     : app_(help, "perf latency " + name),
@@ -127,7 +111,8 @@ AnalysisCommand::AnalysisCommand(const std::string& name, const std::string& hel
   app_.add_option("--max-stack", options_.max_stack, "Frames of a call chain at most");
   app_.add_flag("--kernel-threads", options_.kernel_threads, "Include kernel threads");
   app_.add_option("-I,--interval", interval_, "A table for each interval (bare: milliseconds)");
-  app_.add_option("--fail-if", fail_if_, "Exit with 2 when it holds, e.g. 'p99(futex)>1ms'");
+  app_.add_option("--fail-if", fail_if_, "Exit with 2 when it holds, e.g. 'p99(futex)>1ms'")
+      ->allow_extra_args(false);
   app_.add_option("--causes", causes_file_, "Your own table of causes");
   app_.add_option("-j,--jobs", options_.jobs, "Threads that decode");
   app_.add_flag("-f,--force", options_.force, "Read files of other users");
@@ -203,6 +188,8 @@ int AnalysisCommand::check() {
     color_ = "auto";
   else if (color_.empty())
     color_ = "always";
+  if (color_ != "always" && color_ != "never" && color_ != "auto")
+    return usage_error("--color is always, never or auto, not '" + color_ + "'");
   return -1;
 }
 
@@ -220,52 +207,66 @@ void AnalysisCommand::write(std::string_view text) {
   constexpr size_t kFlushBytes = 64 * 1024;
   buffer_ += text;
   if (buffer_.size() < kFlushBytes) return;
+  if (format_ == Format::timehist) output_.page();
   // After a failed write the rest has nowhere to go: the analysis ends early and run() says why.
   if (!output_.write(buffer_)) interrupted = write_failed_ = true;
   buffer_.clear();
 }
 
-int AnalysisCommand::run(Analysis& analysis) {
+int AnalysisCommand::open_output() {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGBUS, on_bus_error);
-  Output& output = output_;
   // A database is written by its own library.
-  if (format_ != Format::sqlite) {
-    if (auto opened = output.open(output_path_); !opened) {
-      complain(opened.error().what);
-      return kExitFailed;
-    }
+  if (format_ == Format::sqlite) return -1;
+  if (auto opened = output_.open(output_path_); !opened) {
+    complain(opened.error().what);
+    return kExitFailed;
   }
-  if (is_binary(format_) && format_ != Format::sqlite && output.is_terminal()) {
-    complain("--format " + format_name_ + " is binary: give a file with -o");
-    return kExitUsage;
+  if (is_binary(format_) && output_.is_terminal())
+    return usage_error("--format " + format_name_ + " is binary: give a file with -o");
+  return -1;
+}
+
+bool AnalysisCommand::feed(const std::string& input, Analysis& analysis, DecodePools& pools,
+                           Diagnostics& diagnostics) {
+  Progress progress(input, !quiet_);
+  SessionOptions session;
+  session.force = options_.force;
+  session.jobs = options_.jobs;
+  session.interrupted = &interrupted;
+  session.progress = [&](uint64_t done, uint64_t all) { progress.update(done, all); };
+  auto result = run_session(input, session, analysis, pools, diagnostics);
+  if (!result) {
+    complain_about_file(input, result.error());
+    return false;
   }
-  Diagnostics diagnostics;
-  std::vector<SessionResult> results;
-  DecodePools pools;
-  for (const std::string& input : inputs_) {
-    SessionOptions session;
-    session.force = options_.force;
-    session.jobs = options_.jobs;
-    session.interrupted = &interrupted;
-    auto result = run_session(input, session, analysis, pools, diagnostics);
-    if (!result) {
-      complain_about_file(input, result.error());
-      return kExitFailed;
-    }
-    if (stats_) print_stats(input, *result);
-    results.push_back(std::move(*result));
-  }
-  Report report = analysis.make_report();
-  report.diagnostics.merge(diagnostics);
-  for (const auto* option : app_.get_options()) {
-    static const std::vector<std::string> kFilters{"time", "time-comm", "pid",         "tid",
-                                                   "comm", "cpu",       "min-latency", "state"};
+  if (stats_) print_stats(input, *result);
+  return true;
+}
+
+void AnalysisCommand::add_filters(Report& report) const {
+  static const std::vector<std::string> kFilters{"time", "time-comm", "pid",         "tid",
+                                                 "comm", "cpu",       "min-latency", "state"};
+  for (const auto* option : app_.get_options())
     for (const std::string& name : option->get_lnames())
       if (option->count() != 0 &&
           std::find(kFilters.begin(), kFilters.end(), name) != kFilters.end())
         report.filters.emplace_back(name, option->results().front());
-  }
+}
+
+std::optional<Report> AnalysisCommand::analyse(const std::vector<std::string>& inputs,
+                                               Analysis& analysis) {
+  Diagnostics diagnostics;
+  DecodePools pools;
+  for (const std::string& input : inputs)
+    if (!feed(input, analysis, pools, diagnostics)) return std::nullopt;
+  Report report = analysis.make_report();
+  report.diagnostics.merge(diagnostics);
+  add_filters(report);
+  return report;
+}
+
+int AnalysisCommand::check_conditions(const Report& report) {
   int status = kExitDone;
   for (const std::string& condition_text : fail_if_) {
     const auto condition = FailCondition::parse(condition_text);
@@ -277,9 +278,15 @@ int AnalysisCommand::run(Analysis& analysis) {
       status = kExitConditionHeld;
     }
   }
+  return status;
+}
+
+int AnalysisCommand::print(Report report) {
+  const int status = check_conditions(report);
+  if (status == kExitUsage) return status;
   for (Table& table : report.tables) limit_rows(table, options_.limit);
   RenderOptions render_options;
-  render_options.color = wants_color(color_, output);
+  render_options.color = wants_color(color_, output_);
   render_options.width = output_path_.empty() ? terminal_width() : 0;
   render_options.quiet = quiet_;
   render_options.verbose = verbose_ != 0;
@@ -293,13 +300,20 @@ int AnalysisCommand::run(Analysis& analysis) {
       return kExitFailed;
     }
   }
-  auto written = output.write(text);
-  if (written) written = output.close();
+  if (format_ == Format::text || format_ == Format::timehist) output_.page();
+  auto written = output_.write(text);
+  if (written) written = output_.close();
   if (!written) {
     complain(written.error().what);
     return kExitFailed;
   }
   return status;
+}
+
+int AnalysisCommand::run(Analysis& analysis) {
+  if (const int status = open_output(); status >= 0) return status;
+  auto report = analyse(inputs_, analysis);
+  return report ? print(std::move(*report)) : kExitFailed;
 }
 
 }  // namespace perf_latency::tool

@@ -17,8 +17,6 @@ namespace perf_latency::tool {
 
 // --callchain; "" is kernel.
 std::optional<CallchainMode> parse_callchain(const std::string& text);
-// --state; complains. -1 to go on, else the exit status.
-int check_states(const std::string& states);
 
 class AnalysisCommand {
  public:
@@ -28,6 +26,7 @@ class AnalysisCommand {
                                                  Format::lkp});
 
   CLI::App& app() { return app_; }
+  const CLI::App& app() const { return app_; }
   AnalysisOptions& options() { return options_; }
 
   // Parses and checks the common options; -1 to go on, else the exit status.
@@ -38,6 +37,14 @@ class AnalysisCommand {
 
   // Feeds all inputs to the analysis, prints its report, and evaluates --fail-if.
   int run(Analysis& analysis);
+
+  // The parts of run(), for a command that makes one report out of several: open_output first (-1 to go
+  // on, else the exit status), print last. analyse complains itself when it gives none.
+  int open_output();
+  std::optional<Report> analyse(const std::vector<std::string>& inputs, Analysis& analysis);
+  int print(Report report);
+  // What stands behind each --fail-if, to be put in other words before print().
+  std::vector<std::string>& conditions() { return fail_if_; }
 
   // For analyses that write while the input is read: appends to the output of run().
   void write(std::string_view text);
@@ -54,6 +61,10 @@ class AnalysisCommand {
 
  private:
   int check();
+  bool feed(const std::string& input, Analysis& analysis, DecodePools& pools,
+            Diagnostics& diagnostics);
+  void add_filters(Report& report) const;
+  int check_conditions(const Report& report);
   int usage_error(const std::string& what);
 
   CLI::App app_;

@@ -249,6 +249,7 @@ bool ids_are_known(const CauseTable& table, const CausesOptions& options) {
 int print(const CausesOptions& options, std::string_view text) {
   Output output;
   Result<void> done = output.open(options.output);
+  if (options.format == "text") output.page();
   if (done) done = output.write(text);
   if (done) done = output.close();
   if (done) return kExitDone;

@@ -11,7 +11,9 @@
 #include <cstring>
 
 #include "commands.h"
+#include "config.h"
 #include "nearest.h"
+#include "pager.h"
 
 namespace perf_latency::tool {
 namespace {
@@ -43,9 +45,10 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int parse_command_line(CLI::App& app, int argc, char** argv) {
+  app.add_flag_callback("--no-pager", forbid_pager, "Leave the pager out");
   try {
     app.parse(argc, argv);
-    return -1;
+    return apply_config(app);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return kExitDone;
@@ -75,6 +78,10 @@ Result<void> Output::open(const std::string& path) {
   if (fd_ < 0) return make_error(path + ": " + std::strerror(errno));
   owned_ = true;
   return {};
+}
+
+void Output::page() {
+  if (!owned_) start_pager();
 }
 
 Result<void> Output::write(std::string_view text) {

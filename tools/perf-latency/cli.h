@@ -33,6 +33,8 @@ class Output {
   Result<void> write(std::string_view text);
   Result<void> close();
   bool is_terminal() const;
+  // What is written from now on is for people to read: through the pager where it is a terminal.
+  void page();
 
  private:
   int fd_ = 1;

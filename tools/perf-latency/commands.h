@@ -26,6 +26,7 @@ int run_spin(int argc, char** argv);
 int run_vmstat_sync(int argc, char** argv);
 int run_script(int argc, char** argv);
 int run_explain(int argc, char** argv);
+int run_diff(int argc, char** argv);
 int run_bench(int argc, char** argv);
 int run_info(int argc, char** argv);
 int run_causes(int argc, char** argv);

@@ -15,10 +15,7 @@ int run_contention(int argc, char** argv) {
   AnalysisCommand& command = lock.command();
   command.app().add_flag("--holder", lock.lock_options().holder,
                          "Who held the lock meanwhile, and what the holder was doing");
-  const int status =
-      lock.parse(argc, argv,
-                 {LockBy::caller, LockBy::lock, LockBy::type, LockBy::process, LockBy::thread,
-                  LockBy::cpu, LockBy::cgroup, LockBy::holder, LockBy::stack});
+  const int status = lock.parse(argc, argv);
   if (status >= 0) return status;
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;

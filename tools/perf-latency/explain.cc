@@ -9,6 +9,7 @@
 #include "analysis_command.h"
 #include "commands.h"
 #include "render/explanation.h"
+#include "row_keys.h"
 
 namespace perf_latency::tool {
 namespace {

@@ -17,9 +17,7 @@ int run_hold_time(int argc, char** argv) {
                          "A log2 histogram under each row, as bpftrace prints them");
   command.app().add_option("--long", long_holds,
                            "Each hold of at least this length (ns, us, ms, s)");
-  const int status = lock.parse(argc, argv,
-                                {LockBy::lock, LockBy::caller, LockBy::type, LockBy::process,
-                                 LockBy::thread, LockBy::cpu, LockBy::cgroup});
+  const int status = lock.parse(argc, argv);
   if (status >= 0) return status;
   if (!long_holds.empty()) {
     const auto ns = parse_duration_ns(long_holds, 0);

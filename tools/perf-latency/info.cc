@@ -2,8 +2,11 @@
 // perf latency info: what is in a recording, and which reports it can answer.
 #include "analysis/info.h"
 
+#include <optional>
+
 #include "cli.h"
 #include "commands.h"
+#include "progress.h"
 #include "render/render.h"
 
 namespace perf_latency::tool {
@@ -27,9 +30,12 @@ int run_info(int argc, char** argv) {
   Inspection inspection;
   Diagnostics diagnostics;
   DecodePools pools;
+  std::optional<Progress> progress(std::in_place, input, true);
   SessionOptions options;
+  options.progress = [&](uint64_t done, uint64_t all) { progress->update(done, all); };
   options.force = force;
   const auto result = run_session(input, options, inspection, pools, diagnostics);
+  progress.reset();
   if (!result) {
     complain_about_file(input, result.error());
     return kExitFailed;
@@ -44,6 +50,7 @@ int run_info(int argc, char** argv) {
     return kExitFailed;
   }
   Output output;
+  if (*format == Format::text) output.page();
   if (auto written = output.write(text); !written) {
     complain(written.error().what);
     return kExitFailed;

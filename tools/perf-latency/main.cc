@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "nearest.h"
+#include "pager.h"
 
 namespace perf_latency::tool {
 namespace {
@@ -27,6 +28,7 @@ constexpr Command kCommands[] = {
     {"explain", "One wait step by step: who waited, woken by whom, who had waited for what",
      run_explain},
     {"script", "One line for each interval found, for post-processing; or a database", run_script},
+    {"diff", "Recordings before and after a change, side by side", run_diff},
     {"info", "What is in a recording, and which reports it can answer", run_info},
     {"causes", "The table of causes that names sleeps", run_causes},
     {"bench", "Measure what the kernel's vmstat code costs, in cycles", run_bench},
@@ -54,6 +56,11 @@ int print_version() {
 std::span<const Command> commands() { return kCommands; }
 
 int main(int argc, char** argv) {
+  while (argc > 1 && std::string_view(argv[1]) == "--no-pager") {
+    forbid_pager();
+    argv[1] = argv[0];
+    --argc, ++argv;
+  }
   if (argc < 2) {
     print_usage(stderr);
     return kExitUsage;

@@ -4,8 +4,10 @@
 #include "analysis/timehist.h"
 #include "analysis_command.h"
 #include "commands.h"
+#include "row_keys.h"
 
 namespace perf_latency::tool {
+
 int run_report(int argc, char** argv) {
   AnalysisCommand command(
       "report", "Why did tasks sleep: latencytop's causes, from a recording",
@@ -31,15 +33,7 @@ int run_report(int argc, char** argv) {
     options.callchain = *mode;
     options.stacks = true;
   }
-  for (const std::string& name : options.by) {
-    if (parse_report_key(name)) {
-      if (name == "stack") options.stacks = true;
-      continue;
-    }
-    complain("--by: '" + name + "' is none of " + report_key_names());
-    return kExitUsage;
-  }
-  if (const int status = check_states(options.states); status >= 0) return status;
+  if (const int status = check_report_keys(options); status >= 0) return status;
   options.latency_stats = command.format() == Format::latency_stats;
   options.latencytop = options.latencytop || options.latency_stats;
   if (options.per_task && !options.latency_stats) {

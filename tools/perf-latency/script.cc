@@ -6,9 +6,9 @@
 
 #include "analysis_command.h"
 #include "commands.h"
-#include "lock_command.h"
 #include "render/interval_lines.h"
 #include "render/sqlite_intervals.h"
+#include "row_keys.h"
 
 namespace perf_latency::tool {
 namespace {
@@ -124,7 +124,7 @@ int run_script(int argc, char** argv) {
   if (const int status = command.parse(argc, argv); status >= 0) return status;
   if (app.count("--only") != 0)
     if (const int status = parse_kinds(kinds, script); status >= 0) return status;
-  if (const int status = parse_lock_types(types, script.lock_types); status >= 0) return status;
+  if (const int status = read_lock_types(types, script.lock_types); status >= 0) return status;
   if (const int status = check_states(options.states); status >= 0) return status;
   if (app.count("--callchain") != 0) {
     const auto mode = parse_callchain(callchain);

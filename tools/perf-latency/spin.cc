@@ -11,9 +11,7 @@ int run_spin(int argc, char** argv) {
                    {Format::text, Format::json, Format::csv, Format::lkp, Format::folded,
                     Format::svg, Format::speedscope, Format::pprof});
   AnalysisCommand& command = lock.command();
-  const int status = lock.parse(argc, argv,
-                                {LockBy::function, LockBy::caller, LockBy::lock, LockBy::process,
-                                 LockBy::thread, LockBy::cpu});
+  const int status = lock.parse(argc, argv);
   if (status >= 0) return status;
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
