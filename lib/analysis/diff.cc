@@ -110,7 +110,8 @@ std::string title_of(const Column& column) {
 std::string joined_filters(const Report& report) {
   std::string text;
   for (const auto& [name, value] : report.filters)
-    if (name != "pid" && name != "tid") text += name + ' ' + value + '\n';
+    if (name != "pid" && name != "tid")
+      text.append(name).append(1, ' ').append(value).append(1, '\n');
   return text;
 }
 
@@ -215,6 +216,7 @@ void Diff::merge(Values& into, const Values& from) const {
 
 void Diff::take_row(const Table& table, const Row& row, size_t side, double units) {
   std::vector<Cell> cells;
+  cells.reserve(keys_.size());
   for (const Column& column : keys_)
     cells.push_back(stable_cell(column, row.cells[table.column(column.name)]));
   Values values(measures_.size());

@@ -27,7 +27,7 @@ struct RecordingInfo {
   std::optional<uint64_t> end_ns;    // of the last sample
   uint64_t samples = 0;
   uint64_t lost = 0;
-  bool complete = true;  // false for killed and cut files
+  bool complete = true;                                  // false for killed and cut files
   std::vector<std::pair<std::string, uint64_t>> events;  // samples of each event, by its name
 };
 

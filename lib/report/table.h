@@ -24,8 +24,8 @@ enum class CellKind {
   time_ns,      // a time stamp; text: seconds as perf script prints them
   percent,
   change_percent,  // against another value: text has a sign always
-  number,   // an identifier such as a pid or a CPU: never scaled or grouped
-  boolean,  // 0 or 1; true and false in JSON
+  number,          // an identifier such as a pid or a CPU: never scaled or grouped
+  boolean,         // 0 or 1; true and false in JSON
 };
 
 struct Column {
