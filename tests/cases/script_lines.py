@@ -179,6 +179,22 @@ def check_database(test, name, arguments, lines):
                  if ";".join(line.get("stack", [])) != names.get(stack, "")]
         test.equal(wrong[:1], [], f"{name}: call chains of the database")
         test.equal(database.execute("PRAGMA foreign_key_check").fetchall()[:1], [], f"{name}: references")
+        database.close()
+        if any(line["type"] == "sleep" for line in lines):
+            check_report_database(test, name, arguments, lines, path)
+
+
+def check_report_database(test, name, arguments, lines, path):
+    """The database of a report holds the intervals that it is made of."""
+    test.run("report", *arguments, "--format", "sqlite", "-o", path)
+    database = sqlite3.connect(path)
+    want = {kind: entry for kind, entry in sums(lines, lambda line: line["type"]).items()
+            if kind in ("sleep", "runnable")}
+    got = database.execute("SELECT type, count(*), sum(duration_ns) FROM intervals GROUP BY type").fetchall()
+    test.equal({kind: (count, total) for kind, count, total in got}, want, f"{name}: report --format sqlite")
+    database.close()
+    done = test.run("report", *arguments, "--by", "cause", "--format", "sqlite", "-o", path, ok=(129,))
+    test.check("--by" in done.errors, f"{name}: --by with sqlite: {done.errors!r}")
 
 
 def main():

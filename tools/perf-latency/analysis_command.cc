@@ -68,8 +68,9 @@ void complain_about_losses(const Diagnostics& diagnostics) {
     const auto diag = static_cast<Diag>(i);
     const DiagnosticKind& kind = diagnostic_kind(diag);
     if (diagnostics.count(diag) == 0 || kind.severity == Severity::info) continue;
-    complain(std::to_string(diagnostics.count(diag)) + " x " + std::string(kind.id) + ": " +
-             std::string(kind.text));
+    const uint64_t count = diagnostics.count(diag);
+    complain((count > 1 ? std::to_string(count) + " x " : std::string()) + std::string(kind.id) +
+             ": " + std::string(kind.text));
   }
 }
 
@@ -294,6 +295,7 @@ int AnalysisCommand::print(Report report) {
   if (streams_) {
     // A report with a schema has told them itself.
     if (!quiet_ && report.schema.empty()) complain_about_losses(report.diagnostics);
+    if (report.partial && !write_failed_) complain("interrupted: this is what was found so far");
   } else if (is_rendered(format_)) {
     if (auto rendered = render(report, format_, render_options, text); !rendered) {
       complain(rendered.error().what);

@@ -4,14 +4,15 @@
 #include "analysis/hold_time_report.h"
 #include "commands.h"
 #include "lock_command.h"
+#include "script_command.h"
 
 namespace perf_latency::tool {
 
 int run_contention(int argc, char** argv) {
-  LockCommand lock("contention",
-                   "Which kernel locks were waited for, where, how long, and who had them",
-                   {Format::text, Format::json, Format::csv, Format::lkp, Format::folded,
-                    Format::svg, Format::speedscope, Format::pprof, Format::lock_stat});
+  LockCommand lock(
+      "contention", "Which kernel locks were waited for, where, how long, and who had them",
+      {Format::text, Format::json, Format::csv, Format::lkp, Format::folded, Format::svg,
+       Format::speedscope, Format::pprof, Format::lock_stat, Format::sqlite});
   AnalysisCommand& command = lock.command();
   command.app().add_flag("--holder", lock.lock_options().holder,
                          "Who held the lock meanwhile, and what the holder was doing");
@@ -19,6 +20,8 @@ int run_contention(int argc, char** argv) {
   if (status >= 0) return status;
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
+  if (command.format() == Format::sqlite)
+    return run_database(command, {RowKind::wait}, lock.lock_options().types, *causes);
   if (command.format() == Format::lock_stat) {
     HoldTimeReport report(command.options(), lock.lock_options(), *causes, "contention");
     const int result = command.run(report);

@@ -4,13 +4,14 @@
 #include "base/time.h"
 #include "commands.h"
 #include "lock_command.h"
+#include "script_command.h"
 
 namespace perf_latency::tool {
 
 int run_hold_time(int argc, char** argv) {
-  LockCommand lock("hold-time",
-                   "How long kernel locks were held, beside how long they were waited for",
-                   {Format::text, Format::json, Format::csv, Format::lkp, Format::lock_stat});
+  LockCommand lock(
+      "hold-time", "How long kernel locks were held, beside how long they were waited for",
+      {Format::text, Format::json, Format::csv, Format::lkp, Format::lock_stat, Format::sqlite});
   AnalysisCommand& command = lock.command();
   std::string long_holds;
   command.app().add_flag("--histogram", lock.lock_options().histogram,
@@ -30,6 +31,9 @@ int run_hold_time(int argc, char** argv) {
   if (command.format() == Format::json) lock.lock_options().histogram = true;
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
+  if (command.format() == Format::sqlite)
+    return run_database(command, {RowKind::hold, RowKind::wait}, lock.lock_options().types,
+                        *causes);
   HoldTimeReport report(command.options(), lock.lock_options(), *causes);
   if (const auto checked = report.check_columns(); !checked) {
     complain(checked.error().what);

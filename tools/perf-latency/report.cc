@@ -5,6 +5,7 @@
 #include "analysis_command.h"
 #include "commands.h"
 #include "row_keys.h"
+#include "script_command.h"
 
 namespace perf_latency::tool {
 
@@ -12,7 +13,7 @@ int run_report(int argc, char** argv) {
   AnalysisCommand command(
       "report", "Why did tasks sleep: latencytop's causes, from a recording",
       {Format::text, Format::json, Format::csv, Format::folded, Format::svg, Format::speedscope,
-       Format::pprof, Format::latency_stats, Format::timehist, Format::lkp});
+       Format::pprof, Format::latency_stats, Format::timehist, Format::lkp, Format::sqlite});
   AnalysisOptions& options = command.options();
   std::string callchain;
   CLI::App& app = command.app();
@@ -42,6 +43,8 @@ int run_report(int argc, char** argv) {
   }
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
+  if (command.format() == Format::sqlite)
+    return run_database(command, {RowKind::sleep, RowKind::runnable}, {}, *causes);
   if (command.format() == Format::timehist) {
     Timehist timehist(options, *causes, [&](std::string_view text) { command.write(text); });
     return command.run(timehist);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // perf latency script: every interval of a recording, one a line, or as a database.
-#include "analysis/script.h"
-
 #include <algorithm>
 
 #include "analysis_command.h"
@@ -9,6 +7,7 @@
 #include "render/interval_lines.h"
 #include "render/sqlite_intervals.h"
 #include "row_keys.h"
+#include "script_command.h"
 
 namespace perf_latency::tool {
 namespace {
@@ -99,6 +98,25 @@ int write_database(AnalysisCommand& command, const ScriptOptions& script, CauseT
 }
 
 }  // namespace
+
+int run_database(AnalysisCommand& command, std::initializer_list<RowKind> kinds,
+                 const std::vector<LockType>& lock_types, CauseTable& causes) {
+  for (const char* name : {"--by", "--sort", "--key", "--interval", "--fail-if", "--latencytop",
+                           "--vs-latencytop", "--holder", "--histogram", "--long", "--verdict"}) {
+    const CLI::Option* option = command.app().get_option_no_throw(name);
+    if (option == nullptr || option->count() == 0) continue;
+    complain(std::string(name) +
+             " does not go with --format sqlite: it has the intervals, no rows");
+    return kExitUsage;
+  }
+  ScriptOptions script;
+  script.kinds.fill(false);
+  for (const RowKind kind : kinds) script.kinds[static_cast<size_t>(kind)] = true;
+  script.lock_types = lock_types;
+  script.limit = command.options().limit;
+  command.stream();
+  return write_database(command, script, causes);
+}
 
 int run_script(int argc, char** argv) {
   AnalysisCommand command(

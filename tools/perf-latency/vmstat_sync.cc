@@ -4,12 +4,14 @@
 #include "analysis_command.h"
 #include "base/range_list.h"
 #include "commands.h"
+#include "script_command.h"
 
 namespace perf_latency::tool {
 
 int run_vmstat_sync(int argc, char** argv) {
   AnalysisCommand command(
-      "vmstat-sync", "Which CPUs were disturbed by vmstat work, whom it delayed, what never ran");
+      "vmstat-sync", "Which CPUs were disturbed by vmstat work, whom it delayed, what never ran",
+      {Format::text, Format::json, Format::csv, Format::lkp, Format::sqlite});
   AnalysisOptions& options = command.options();
   VmstatOptions vmstat;
   std::string isolated;
@@ -28,6 +30,8 @@ int run_vmstat_sync(int argc, char** argv) {
   }
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
+  if (command.format() == Format::sqlite)
+    return run_database(command, {RowKind::vmstat_sync}, {}, *causes);
   VmstatReport report(options, vmstat, *causes);
   if (const auto checked = report.check_columns(); !checked) {
     complain(checked.error().what);
