@@ -76,6 +76,9 @@ void SymbolContext::handle(const Event& event) {
     case EventKind::record_fork:
       spaces_.fork(event.fork.child_pid, event.fork.parent_pid, event.time_ns != 0);
       break;
+    case EventKind::record_exit:
+      spaces_.exit_thread(event.fork.child_pid);
+      break;
     case EventKind::record_comm:
       if ((event.flags & kEventExec) != 0) spaces_.exec(event.task.pid);
       break;
@@ -142,6 +145,11 @@ std::string SymbolContext::kernel_frame(uint64_t address, bool is_return_address
   }
   ++unknown_;
   return "[unknown]";
+}
+
+UnknownFrames SymbolContext::unknown_frames() const {
+  if (unknown_ == 0) return {};
+  return {{kernel_ ? "no kernel symbol covers the address" : kernel_error_, unknown_}};
 }
 
 }  // namespace perf_latency

@@ -16,6 +16,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/options.h"
+#include "report/report.h"
 #include "symbolize/address_spaces.h"
 #include "symbolize/kernel_image.h"
 #include "symbolize/symbolizer.h"
@@ -29,7 +30,7 @@ class SymbolContext {
  public:
   SymbolContext(const RecordingContext& context, const AnalysisOptions& options);
 
-  // Takes maps, KSYMBOL, forks and execs; takes over the MapRecord of the event.
+  // Takes maps, KSYMBOL, forks, execs and exits; takes over the MapRecord of the event.
   void handle(const Event& event);
 
   // The kernel's symbols; null when there are none (why: kernel_error()).
@@ -45,6 +46,7 @@ class SymbolContext {
 
   uint64_t frames_named() const { return named_; }
   uint64_t frames_unknown() const { return unknown_; }
+  UnknownFrames unknown_frames() const;
 
   AddressSpaces& spaces() { return spaces_; }
   Symbolizer& symbolizer() { return symbolizer_; }

@@ -31,13 +31,6 @@ void on_interrupt(int) {
   if (interrupted.exchange(true)) ::_exit(130);
 }
 
-// The input is mapped: when somebody cuts the file meanwhile there is no page behind an address.
-void on_bus_error(int) {
-  static constexpr char kMessage[] = "perf latency: the input file was cut while it was read\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
-  ::_exit(kExitFailed);
-}
-
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> items;
   for (size_t at = 0; at <= list.size();) {
@@ -197,7 +190,7 @@ void AnalysisCommand::write(std::string_view text) {
 
 int AnalysisCommand::run(Analysis& analysis) {
   std::signal(SIGINT, on_interrupt);
-  std::signal(SIGBUS, on_bus_error);
+  guard_mapped_input();
   Output& output = output_;
   if (auto opened = output.open(output_path_); !opened) {
     complain(opened.error().what);

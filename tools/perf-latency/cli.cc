@@ -7,14 +7,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
 #include "commands.h"
 #include "nearest.h"
+#include "render/escape.h"
 
 namespace perf_latency::tool {
 namespace {
+
+void on_bus_error(int) {
+  static constexpr char kMessage[] = "perf latency: the input file was cut while it was read\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  ::_exit(kExitFailed);
+}
 
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -56,7 +64,7 @@ int parse_command_line(CLI::App& app, int argc, char** argv) {
 }
 
 void complain(std::string_view what) {
-  std::fprintf(stderr, "perf latency: %.*s\n", static_cast<int>(what.size()), what.data());
+  std::fprintf(stderr, "perf latency: %s\n", terminal_text(what).c_str());
 }
 
 void complain_about_file(std::string_view file, const Error& error) {
@@ -96,6 +104,8 @@ Result<void> Output::close() {
 }
 
 bool Output::is_terminal() const { return ::isatty(fd_) == 1; }
+
+void guard_mapped_input() { std::signal(SIGBUS, on_bus_error); }
 
 unsigned terminal_width() {
   winsize size{};

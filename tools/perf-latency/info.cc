@@ -24,6 +24,7 @@ int run_info(int argc, char** argv) {
     complain("--format: info prints text or json, not '" + format_name + "'");
     return kExitUsage;
   }
+  guard_mapped_input();
   Inspection inspection;
   Diagnostics diagnostics;
   DecodePools pools;

@@ -6,6 +6,7 @@
 #include "analysis/timehist.h"
 #include "analysis_command.h"
 #include "commands.h"
+#include "render/escape.h"
 
 namespace perf_latency::tool {
 namespace {
@@ -15,6 +16,18 @@ std::optional<CallchainMode> parse_callchain(const std::string& text) {
   if (text == "user") return CallchainMode::user;
   if (text == "both") return CallchainMode::both;
   return std::nullopt;
+}
+
+// Whole lines that are safe for a terminal.
+std::string terminal_lines(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    append_terminal_text(safe, line);
+    safe += '\n';
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return safe;
 }
 
 }  // namespace
@@ -29,6 +42,9 @@ int run_report(int argc, char** argv) {
   CLI::App& app = command.app();
   app.add_option("--callchain", callchain, "Call chains under each row: kernel, user or both")
       ->expected(0, 1);
+  app.add_flag("--inline", options.inline_frames, "User call chains with inlined functions");
+  app.add_flag("--srcline", options.source_lines, "User call chains with file and line");
+  app.add_flag("--full-source-path", options.full_source_path, "--srcline with whole paths");
   app.add_option("--state", options.states, "States of sleeps to show (default S,D), or all");
   app.add_flag("--latencytop", options.latencytop, "Apply the rules of the kernel's latencytop");
   app.add_flag("--per-task", options.per_task, "latency_stats: also the table of each task");
@@ -43,6 +59,14 @@ int run_report(int argc, char** argv) {
     }
     options.callchain = *mode;
     options.stacks = true;
+  }
+  const bool user_chains =
+      options.callchain == CallchainMode::user || options.callchain == CallchainMode::both;
+  options.source_lines = options.source_lines || options.full_source_path;
+  if ((options.inline_frames || options.source_lines) && !user_chains) {
+    complain(std::string(options.inline_frames ? "--inline" : "--srcline") +
+             " needs --callchain user or both");
+    return kExitUsage;
   }
   for (const std::string& name : options.by) {
     if (parse_report_key(name)) {
@@ -71,7 +95,8 @@ int run_report(int argc, char** argv) {
   auto causes = command.load_causes();
   if (!causes) return kExitFailed;
   if (command.format() == Format::timehist) {
-    Timehist timehist(options, *causes, [&](std::string_view text) { command.write(text); });
+    Timehist timehist(options, *causes,
+                      [&](std::string_view text) { command.write(terminal_lines(text)); });
     return command.run(timehist);
   }
   CausesReport report(options, *causes);
