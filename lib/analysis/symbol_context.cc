@@ -2,6 +2,7 @@
 #include "analysis/symbol_context.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "symbolize/names.h"
 
@@ -144,6 +145,20 @@ std::string SymbolContext::kernel_frame(uint64_t address, bool is_return_address
     }
   }
   ++unknown_;
+  return nameless_kernel_frame(address);
+}
+
+std::string SymbolContext::nameless_kernel_frame(uint64_t address) const {
+  const auto text = [&](std::string_view module, uint64_t start) {
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "+0x%llx",
+                  static_cast<unsigned long long>(address - start));
+    return std::string("[unknown] [").append(module).append("]").append(offset);
+  };
+  if (kernel_map_ && address - kernel_map_->start < kernel_map_->length)
+    return text("kernel.kallsyms", kernel_map_->start);
+  for (const KernelModule& module : modules_)
+    if (address >= module.start && address < module.end) return text(module.name, module.start);
   return "[unknown]";
 }
 

@@ -41,7 +41,7 @@ class SymbolContext {
   // The function of a kernel frame. Return addresses are looked up one byte before, so that a call at
   // the very end of a function keeps its name. Empty when there is none.
   std::string_view kernel_function(uint64_t address, bool is_return_address);
-  // "function [module]", as the kernel's %ps prints it, or "[unknown]".
+  // "function [module]", as the kernel's %ps prints it, or "[unknown] [module]+0xOFFSET".
   std::string kernel_frame(uint64_t address, bool is_return_address);
 
   uint64_t frames_named() const { return named_; }
@@ -54,6 +54,7 @@ class SymbolContext {
  private:
   void take_kernel_map(const MapRecord& map);
   void find_kernel();
+  std::string nameless_kernel_frame(uint64_t address) const;
 
   const Metadata& metadata_;
   StringPool& strings_;
