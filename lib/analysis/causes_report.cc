@@ -390,8 +390,8 @@ void CausesReport::fold(const RecordingResult& result, const Totals& totals) {
   else
     report_.totals = totals;
   report_.partial = report_.partial || result.interrupted;
-  report_.frames_total += now.symbols.frames_named() + now.user_stacks.frames_named();
-  report_.frames_unknown += now.symbols.frames_unknown() + now.user_stacks.frames_unknown();
+  report_.add_frames(now.symbols.frames_named(), now.symbols.unknown_frames());
+  report_.add_frames(now.user_stacks.frames_named(), now.user_stacks.unknown_frames());
   Diagnostics& diagnostics = now.context.diagnostics;
   if (now.symbols.kernel() == nullptr)
     diagnostics.add_detail(Diag::no_kernel_symbols, now.symbols.kernel_error());

@@ -266,8 +266,7 @@ void LockAnalysis::fold(const RecordingResult& result, const Totals& totals) {
   counts_.releases_without_acquire += locks_->counts().releases_without_acquire;
   counts_.overflows += locks_->counts().overflows;
   fold_rows();
-  report_.frames_total += now.symbols.frames_named();
-  report_.frames_unknown += now.symbols.frames_unknown();
+  report_.add_frames(now.symbols.frames_named(), now.symbols.unknown_frames());
   Diagnostics& diagnostics = now.context.diagnostics;
   if (has_chains_ && now.symbols.kernel() == nullptr)
     diagnostics.add_detail(Diag::no_kernel_symbols, now.symbols.kernel_error());

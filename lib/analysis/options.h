@@ -56,6 +56,7 @@ struct AnalysisOptions {
   std::string kallsyms;
   bool inline_frames = false;
   bool source_lines = false;
+  bool full_source_path = false;  // with source_lines; else the file's name alone
   // Input.
   bool force = false;
   unsigned jobs = 0;  // 0: as many as help

@@ -2,6 +2,7 @@
 #include "analysis/symbol_context.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "symbolize/names.h"
 
@@ -76,6 +77,9 @@ void SymbolContext::handle(const Event& event) {
     case EventKind::record_fork:
       spaces_.fork(event.fork.child_pid, event.fork.parent_pid, event.time_ns != 0);
       break;
+    case EventKind::record_exit:
+      spaces_.exit_thread(event.fork.child_pid);
+      break;
     case EventKind::record_comm:
       if ((event.flags & kEventExec) != 0) spaces_.exec(event.task.pid);
       break;
@@ -141,7 +145,26 @@ std::string SymbolContext::kernel_frame(uint64_t address, bool is_return_address
     }
   }
   ++unknown_;
+  return nameless_kernel_frame(address);
+}
+
+std::string SymbolContext::nameless_kernel_frame(uint64_t address) const {
+  const auto text = [&](std::string_view module, uint64_t start) {
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "+0x%llx",
+                  static_cast<unsigned long long>(address - start));
+    return std::string("[unknown] [").append(module).append("]").append(offset);
+  };
+  if (kernel_map_ && address - kernel_map_->start < kernel_map_->length)
+    return text("kernel.kallsyms", kernel_map_->start);
+  for (const KernelModule& module : modules_)
+    if (address >= module.start && address < module.end) return text(module.name, module.start);
   return "[unknown]";
+}
+
+UnknownFrames SymbolContext::unknown_frames() const {
+  if (unknown_ == 0) return {};
+  return {{kernel_ ? "no kernel symbol covers the address" : kernel_error_, unknown_}};
 }
 
 }  // namespace perf_latency

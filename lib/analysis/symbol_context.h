@@ -16,6 +16,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/options.h"
+#include "report/report.h"
 #include "symbolize/address_spaces.h"
 #include "symbolize/kernel_image.h"
 #include "symbolize/symbolizer.h"
@@ -29,7 +30,7 @@ class SymbolContext {
  public:
   SymbolContext(const RecordingContext& context, const AnalysisOptions& options);
 
-  // Takes maps, KSYMBOL, forks and execs; takes over the MapRecord of the event.
+  // Takes maps, KSYMBOL, forks, execs and exits; takes over the MapRecord of the event.
   void handle(const Event& event);
 
   // The kernel's symbols; null when there are none (why: kernel_error()).
@@ -40,11 +41,12 @@ class SymbolContext {
   // The function of a kernel frame. Return addresses are looked up one byte before, so that a call at
   // the very end of a function keeps its name. Empty when there is none.
   std::string_view kernel_function(uint64_t address, bool is_return_address);
-  // "function [module]", as the kernel's %ps prints it, or "[unknown]".
+  // "function [module]", as the kernel's %ps prints it, or "[unknown] [module]+0xOFFSET".
   std::string kernel_frame(uint64_t address, bool is_return_address);
 
   uint64_t frames_named() const { return named_; }
   uint64_t frames_unknown() const { return unknown_; }
+  UnknownFrames unknown_frames() const;
 
   AddressSpaces& spaces() { return spaces_; }
   Symbolizer& symbolizer() { return symbolizer_; }
@@ -52,6 +54,7 @@ class SymbolContext {
  private:
   void take_kernel_map(const MapRecord& map);
   void find_kernel();
+  std::string nameless_kernel_frame(uint64_t address) const;
 
   const Metadata& metadata_;
   StringPool& strings_;

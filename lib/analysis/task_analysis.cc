@@ -103,13 +103,16 @@ void TaskAnalysis::consume(const Event* const* events, size_t count) {
 }
 
 // The user chain is resolved while the maps are those of the moment; from here on user_stack is an id of
-// user_stacks. A chain of a thread that is filtered out is not worth the unwinding.
+// user_stacks. A chain that is not reported (of another thread or state) is not worth the unwinding.
 void TaskAnalysis::handle_with_user_stack(const Event& event) {
   Recording& recording = *recording_;
   Event resolved = event;
   const ThreadId id = threads().find(event.sched_switch.prev_tid);
   const int32_t pid = event.pid > 0 ? event.pid : id.valid() ? threads()[id].pid : -1;
-  if (event.state != 'R' && (!id.valid() || keeps_thread(threads()[id]))) {
+  const bool keeps_state =
+      options_.states == "all" || options_.latencytop ||
+      options_.states.find(static_cast<char>(event.state)) != std::string::npos;
+  if (event.state != 'R' && keeps_state && (!id.valid() || keeps_thread(threads()[id]))) {
     resolved.user_stack = recording.user_stacks.resolve(event, pid);
     if (!event.user_stack.valid()) {
       recording.deferred.expect(event.sched_switch.prev_tid, event.sched_switch.deferred);

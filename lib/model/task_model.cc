@@ -478,10 +478,14 @@ void TaskModel::close_mismatch(ThreadId id, uint64_t end_ns) {
   thread.began_before = false;
 }
 
-// Ends a life that has reached `end_ns` in whatever phase it is.
+// Ends a life that has reached `end_ns` in whatever phase it is. One that has not begun is none.
 void TaskModel::end_life(ThreadId id, uint64_t end_ns) {
   Thread& thread = threads_[id];
-  if (thread.since_ns < end_ns && thread.phase != TaskPhase::unborn) close_mismatch(id, end_ns);
+  if (thread.phase == TaskPhase::unborn) {
+    thread.phase = TaskPhase::dead;
+    return;
+  }
+  if (thread.since_ns < end_ns) close_mismatch(id, end_ns);
   sink_.on_life(id, thread.life_start_ns, std::max(end_ns, thread.since_ns));
   thread.phase = TaskPhase::dead;
 }

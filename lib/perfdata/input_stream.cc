@@ -112,6 +112,7 @@ class FileInput final : public BlockInput {
     const ssize_t got =
         ::pread(fd(), to, std::min<uint64_t>(bytes, end_ - next_), static_cast<off_t>(next_));
     if (got > 0) next_ += static_cast<uint64_t>(got);
+    if (got == 0 && next_ < end_) read_error_ = "the file was cut while it was read:";
     if (got == 0) set_fd(-1);
     return got;
   }

@@ -196,8 +196,11 @@ void render_json(const Report& report, std::string& out) {
   add_keys(root, report);
   add_tables(root, report);
   root["diagnostics"] = diagnostics_list(report.diagnostics);
-  if (report.frames_total != 0)
+  if (report.frames_total != 0) {
     root["frames"] = {{"total", report.frames_total}, {"unknown", report.frames_unknown}};
+    for (const auto& [reason, count] : report.frames_unknown_why)
+      root["frames"]["unknown_why"].push_back({{"reason", valid_utf8(reason)}, {"count", count}});
+  }
   std::vector<std::string> notes = report.header_notes;
   notes.insert(notes.end(), report.footer_notes.begin(), report.footer_notes.end());
   if (!notes.empty()) root["notes"] = json_of(notes);

@@ -130,6 +130,22 @@ std::string account_line(const Totals& totals) {
   return line;
 }
 
+// How many frames have no name, and why: the commonest reason first.
+std::string nameless_frames(const Report& report) {
+  std::string text =
+      fmt::format("{} of {} frames have no name", report.frames_unknown, report.frames_total);
+  std::vector<std::pair<uint64_t, std::string_view>> reasons;
+  for (const auto& [reason, count] : report.frames_unknown_why) reasons.emplace_back(count, reason);
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (size_t i = 0; i < reasons.size(); ++i) {
+    text += i == 0 ? ": " : "; ";
+    if (reasons.size() > 1) text += fmt::format("{} x ", reasons[i].first);
+    append_terminal_text(text, reasons[i].second);
+  }
+  return text;
+}
+
 void append_header(std::string& out, const Report& report, const RenderOptions& options) {
   if (!report.title.empty()) append_wrapped(out, terminal_text(report.title), options.width, 0);
   for (const RecordingInfo& recording : report.recordings)
@@ -142,10 +158,7 @@ void append_header(std::string& out, const Report& report, const RenderOptions& 
                     options.width);
   }
   if (report.frames_unknown != 0)
-    append_labelled(
-        out, "symbols:",
-        fmt::format("{} of {} frames have no name", report.frames_unknown, report.frames_total),
-        options.width);
+    append_labelled(out, "symbols:", nameless_frames(report), options.width);
   if (!report.filters.empty()) append_labelled(out, "filters:", filter_list(report), options.width);
   if (report.totals) append_wrapped(out, account_line(*report.totals), options.width, 2);
 }

@@ -21,4 +21,12 @@ void Totals::merge(const Totals& other) {
   excluded_kernel_threads_ns += other.excluded_kernel_threads_ns;
 }
 
+void Report::add_frames(uint64_t total, const UnknownFrames& unknown) {
+  frames_total += total;
+  for (const auto& [reason, count] : unknown) {
+    frames_unknown += count;
+    frames_unknown_why[reason] += count;
+  }
+}
+
 }  // namespace perf_latency

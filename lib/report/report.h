@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,6 +82,9 @@ struct Fact {
   std::variant<Cell, std::vector<std::string>, std::vector<std::pair<std::string, Cell>>> value;
 };
 
+// Frames without a name by reason, in words for people.
+using UnknownFrames = std::map<std::string, uint64_t>;
+
 struct Report {
   std::string schema;  // "perf-latency.report.v1"
   std::string title;   // a line for people: what this report answers
@@ -97,7 +101,11 @@ struct Report {
   Diagnostics diagnostics;
   uint64_t frames_total = 0;    // frames that were to be named
   uint64_t frames_unknown = 0;  // of those, without a name
-  bool partial = false;         // interrupted: what was found so far
+  UnknownFrames frames_unknown_why;
+  bool partial = false;  // interrupted: what was found so far
+
+  // Adds frames that were to be named, and those of them that were not.
+  void add_frames(uint64_t total, const UnknownFrames& unknown);
 };
 
 }  // namespace perf_latency

@@ -75,6 +75,10 @@ bool AddressSpaces::mmap(const UserMap& map) {
 
 void AddressSpaces::fork(int32_t child_pid, int32_t parent_pid, bool copy_maps) {
   if (child_pid == parent_pid) return new_thread(child_pid);
+  if (!copy_maps) {
+    const auto known = processes_.find(child_pid);
+    if (known != processes_.end() && known->second.threads > 0) return;
+  }
   Process child;
   child.life = ++last_life_;
   if (copy_maps) {
@@ -92,6 +96,7 @@ void AddressSpaces::exec(int32_t pid) {
   Process& process = this->process(pid);
   process.maps.reset();
   process.version = 0;
+  process.life = ++last_life_;
   process.threads = 1;
 }
 

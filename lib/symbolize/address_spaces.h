@@ -64,7 +64,8 @@ class AddressSpaces {
   // False, and nothing changed: the range is empty or wraps, or the process has kMaxMaps maps.
   bool mmap(const UserMap& map);
   // A new process. copy_maps is false for the FORK records that perf makes for processes already
-  // running (misc & PERF_RECORD_MISC_FORK_EXEC): their maps follow in records of their own.
+  // running (misc & PERF_RECORD_MISC_FORK_EXEC): their maps follow in records of their own, and nothing
+  // changes for a process that is known.
   void fork(int32_t child_pid, int32_t parent_pid, bool copy_maps = true);
   // A FORK record whose pid and ppid are equal: a thread, which shares the maps.
   void new_thread(int32_t pid);
@@ -76,6 +77,9 @@ class AddressSpaces {
   std::optional<DsoAddress> resolve(int32_t pid, uint64_t address) const;
   std::optional<MappedDso> map_at(int32_t pid, uint64_t address) const;
   uint64_t version(int32_t pid) const;
+  // Names the program that the process runs now: a fork or exec gives another one. Maps that come late
+  // (--tail-synthesize) are those of earlier samples too as long as it is the same.
+  uint64_t life(int32_t pid) { return process(pid).life; }
 
   DsoTable& dsos() { return dsos_; }
   const DsoTable& dsos() const { return dsos_; }
@@ -85,7 +89,7 @@ class AddressSpaces {
   struct Process {
     std::shared_ptr<MapList> maps;
     uint64_t version = 0;
-    uint64_t life = 0;  // tells a process from an earlier one of the same pid
+    uint64_t life = 0;  // tells it from what ran under this pid before
     int64_t threads = 1;
   };
 

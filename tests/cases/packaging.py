@@ -26,7 +26,7 @@ destinations = re.findall(r"DESTINATION \$\{([^\s)]*)", install)
 for destination in destinations:
     listed = [line for place, line in places.items() if destination.replace("}/man1", "").rstrip("}") == place]
     test.check(len(listed) == 1 and listed[0] in files, f"{destination} is not in %files")
-test.equal(len(destinations), len(places), "places of installed files")
+test.equal(len(set(destinations)), len(places), "places of installed files")
 if shutil.which("rpmspec"):
     parsed = subprocess.run(["rpmspec", "-P", spec], capture_output=True, text=True, timeout=60, check=False)
     test.equal((parsed.returncode, parsed.stderr), (0, ""), "rpmspec")

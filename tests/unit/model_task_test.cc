@@ -388,6 +388,15 @@ TEST_F(ModelTask, ADeadTaskThatIsSeenAgainIsAnotherOne) {
   EXPECT_EQ(line_of(kTask), "R0-20< R50-50 sS50+");
 }
 
+// Found by damage: the leader was forked and nothing more is known of it, and a thread that was never seen
+// takes its tid.
+TEST_F(ModelTask, ExecInThePlaceOfALeaderWithoutEventsGivesItNoLife) {
+  forks(10, kOther, kTask);
+  execs(30, kTask, 99);
+  switches(40, kTask, 'S', kOther);
+  EXPECT_EQ(line_of(kTask), "R0-40< sS40+");
+}
+
 TEST_F(ModelTask, ExecByAThreadThatIsNotTheLeaderTakesTheLeadersTid) {
   switches(10, 0, 'R', kTask);       // the leader
   switches(20, kTask, 'S', kOther);  // another of its threads

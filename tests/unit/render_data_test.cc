@@ -219,8 +219,7 @@ TEST(RenderJson, InfoHasFactsAndNoAccount) {
   report.with_totals = false;
   report.recordings.resize(2);
   report.recordings[1].path = "b";
-  report.frames_total = 4;
-  report.frames_unknown = 1;
+  report.add_frames(4, {{"the file is not here", 1}});
   report.facts = {
       {"mode", "mode", CellKind::text, Cell("pipe")},
       {"records", "records", CellKind::count,
@@ -238,7 +237,9 @@ TEST(RenderJson, InfoHasFactsAndNoAccount) {
   EXPECT_EQ(json["records"].dump(), R"({"SAMPLE":5})");
   EXPECT_EQ(json["features"].dump(), R"(["STAT"])");
   EXPECT_EQ(json["reports"].dump(), R"({"report":true,"spin":false})");
-  EXPECT_EQ(json["frames"].dump(), R"({"total":4,"unknown":1})");
+  EXPECT_EQ(
+      json["frames"].dump(),
+      R"({"total":4,"unknown":1,"unknown_why":[{"reason":"the file is not here","count":1}]})");
 }
 
 TEST(RenderCsv, QuotesAndNulls) {

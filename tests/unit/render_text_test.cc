@@ -250,8 +250,8 @@ TEST(RenderText, FactsNotesPartialAndSeveralRecordings) {
   report.recordings[0].path = "a.data";
   report.recordings[1].path = "b.data";
   report.recordings[1].cpus = 1;
-  report.frames_total = 100;
-  report.frames_unknown = 3;
+  report.add_frames(60, {{"the file is not here", 1}});
+  report.add_frames(40, {{"hidden", 2}});
   report.header_notes = {"stacks: the kernel's only"};
   report.facts = {
       {"byte_order", "byte order", CellKind::text, Cell("little")},
@@ -266,7 +266,7 @@ recording: a.data
 span:      0 samples, 0 events lost
 recording: b.data, 1 CPU
 span:      0 samples, 0 events lost
-symbols:   3 of 100 frames have no name
+symbols:   3 of 100 frames have no name: 2 x hidden; 1 x the file is not here
 stacks: the kernel's only
 byte order: little
 features:   BUILD_ID, HOSTNAME

@@ -101,6 +101,20 @@ TEST_F(SymbolizeAddressSpaces, ExitedProcessesAreKeptForAWhile) {
   EXPECT_EQ(at(100, 0x1000), "/b+0x0");
 }
 
+TEST_F(SymbolizeAddressSpaces, ALifeIsOneProgramOfOneProcess) {
+  const uint64_t unknown = spaces_.life(1);
+  map(1, 0x1000, 0x1000, 0, "/a");
+  EXPECT_EQ(spaces_.life(1), unknown);
+  spaces_.fork(1, 7, false);  // perf describes what it found running
+  EXPECT_EQ(spaces_.life(1), unknown);
+  EXPECT_EQ(at(1, 0x1000), "/a+0x0");
+  spaces_.exec(1);
+  const uint64_t second = spaces_.life(1);
+  EXPECT_NE(second, unknown);
+  spaces_.fork(1, 7);
+  EXPECT_NE(spaces_.life(1), second);
+}
+
 TEST_F(SymbolizeAddressSpaces, AReusedPidIsNotDroppedForItsFormerLife) {
   map(1, 0x1000, 0x1000, 0, "/a");
   spaces_.exit_thread(1);

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "symbolize/file_bytes.h"
 #include "symbolize/unwind_engines.h"
@@ -173,6 +175,92 @@ TEST_P(SymbolizeUnwindX86, TheSameFramesAsPerf) {
   });
   EXPECT_EQ(sample, 126u);
   EXPECT_EQ(same, 126u);
+}
+
+// What perf prints for each sample of sched_dwarf, innermost first: functions that the compiler put into
+// others are lines of their own, with the same address.
+struct PrintedFrame {
+  uint64_t address = 0;
+  std::string function;
+};
+
+std::vector<std::vector<PrintedFrame>> frames_of_perf() {
+  std::vector<std::vector<PrintedFrame>> samples;
+  const auto file = FileBytes::open(PL_TEST_DATA "/perfdata/sched_dwarf/expected/data.script.txt");
+  if (!file) return samples;
+  std::istringstream lines{std::string(file->text())};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("sched:sched_switch:") != std::string::npos) samples.emplace_back();
+    if (!line.starts_with('\t') || samples.empty()) continue;
+    std::istringstream words(line);
+    PrintedFrame frame;
+    words >> std::hex >> frame.address >> frame.function;
+    if (frame.address >= 0xffff000000000000) continue;
+    frame.function.resize(std::min(frame.function.size(), frame.function.rfind('+')));
+    samples.back().push_back(frame);
+  }
+  return samples;
+}
+
+bool has_debug_file_of_recorded_libc() {
+  const std::string id = kRecordedLibc;
+  return std::filesystem::exists("/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" +
+                                 id.substr(2) + ".debug");
+}
+
+// Issue: "the same functions frame by frame for at least 99 % of the samples, differences listed".
+TEST_P(SymbolizeUnwindX86, TheSameFunctionsAsPerfFrameByFrame) {
+  if (!has_recorded_libc() || !has_debug_file_of_recorded_libc())
+    GTEST_SKIP() << "needs the C library of the recording and its debug file, " << kRecordedLibc;
+  SymbolizeRecording recording;
+  ASSERT_TRUE(recording.open(PL_TEST_DATA "/perfdata/" + std::string(GetParam()) + "/perf.data"));
+  SymbolizeTempDir root;
+  std::filesystem::create_directories(root.path() + "/opt/workloads/wl");
+  std::filesystem::copy_file(PL_TEST_DATA "/perfdata/sched_dwarf/wl_nofp",
+                             root.path() + "/opt/workloads/wl/wl_nofp");
+  std::filesystem::create_directory_symlink("/usr", root.path() + "/usr");
+  SymbolizerOptions options = offline();
+  options.symfs = root.path();
+  options.inline_frames = true;
+
+  const auto expected = frames_of_perf();
+  ASSERT_EQ(expected.size(), 126u);
+  DsoTable dsos;
+  AddressSpaces spaces(dsos);
+  Unwinder unwinder(spaces, options);
+  Symbolizer symbolizer(dsos, options);
+  size_t sample = 0;
+  size_t same = 0;
+  std::map<std::string, size_t> differences;
+  recording.replay(spaces, [&](const SampleView& view, const SampleLayout& layout) {
+    const UnwindInput input{unwind_arch(recording.metadata().arch, view.regs_user_abi),
+                            layout.regs_user_mask, view.regs_user, view.stack_user,
+                            recording.swap()};
+    std::vector<uint64_t> chain;
+    unwinder.unwind(input, view.pid, kMaxFrames, chain);
+    std::vector<std::string> ours;
+    for (size_t i = 0; i < chain.size(); ++i) {
+      const auto at = spaces.resolve(view.pid, chain[i]);
+      const Frame& frame = at ? symbolizer.frame({*at, i > 0}) : symbolizer.frame_without_map();
+      for (const InlinedFrame& inlined : frame.inlined) ours.emplace_back(inlined.name);
+      ours.emplace_back(frame.name);
+    }
+    std::vector<std::string> theirs;
+    for (const PrintedFrame& frame : expected[sample]) theirs.push_back(frame.function);
+    ++sample;
+    if (ours == theirs) {
+      ++same;
+      return;
+    }
+    for (size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+      const std::string left = i < ours.size() ? ours[i] : "-";
+      const std::string right = i < theirs.size() ? theirs[i] : "-";
+      if (left != right) ++differences[left + " where perf has " + right];
+    }
+  });
+  EXPECT_EQ(sample, 126u);
+  EXPECT_GE(same * 100, sample * 99);
+  for (const auto& [what, count] : differences) std::cout << count << " x " << what << '\n';
 }
 
 TEST(SymbolizeUnwindHostile, DamagedSamplesAndFilesEnd) {

@@ -33,13 +33,6 @@ void on_interrupt(int) {
   if (interrupted.exchange(true)) ::_exit(130);
 }
 
-// The input is mapped: when somebody cuts the file meanwhile there is no page behind an address.
-void on_bus_error(int) {
-  static constexpr char kMessage[] = "perf latency: the input file was cut while it was read\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
-  ::_exit(kExitFailed);
-}
-
 bool wants_color(const std::string& choice, const Output& output) {
   if (choice == "always") return true;
   const char* terminal = std::getenv("TERM");
@@ -216,7 +209,6 @@ void AnalysisCommand::write(std::string_view text) {
 
 int AnalysisCommand::open_output() {
   std::signal(SIGINT, on_interrupt);
-  std::signal(SIGBUS, on_bus_error);
   // A database is written by its own library.
   if (format_ == Format::sqlite) return -1;
   if (auto opened = output_.open(output_path_); !opened) {

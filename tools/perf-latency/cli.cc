@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -14,6 +15,7 @@
 #include "config.h"
 #include "nearest.h"
 #include "pager.h"
+#include "render/escape.h"
 
 namespace perf_latency::tool {
 namespace {
@@ -59,7 +61,7 @@ int parse_command_line(CLI::App& app, int argc, char** argv) {
 }
 
 void complain(std::string_view what) {
-  std::fprintf(stderr, "perf latency: %.*s\n", static_cast<int>(what.size()), what.data());
+  std::fprintf(stderr, "perf latency: %s\n", terminal_text(what).c_str());
 }
 
 void complain_about_file(std::string_view file, const Error& error) {

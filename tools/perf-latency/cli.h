@@ -15,7 +15,7 @@ namespace perf_latency::tool {
 // Parses; returns -1 to go on, else the exit status (help printed, or one line about what is wrong).
 int parse_command_line(CLI::App& app, int argc, char** argv);
 
-// "perf latency: WHAT" on stderr.
+// "perf latency: WHAT" on stderr, safe for a terminal.
 void complain(std::string_view what);
 // "perf latency: FILE: what (offset N)"
 void complain_about_file(std::string_view file, const Error& error);
