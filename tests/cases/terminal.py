@@ -185,10 +185,10 @@ class Pause:
             return
         if self.stopped is None:
             try:
-                maps = Path(f"/proc/{process.pid}/maps").read_text()
+                files = {os.readlink(link) for link in Path(f"/proc/{process.pid}/fd").iterdir()}
             except OSError:
                 return
-            if self.name in maps:
+            if any(name.endswith(self.name) for name in files):
                 process.send_signal(signal.SIGSTOP)
                 self.stopped = time.monotonic()
         elif time.monotonic() > self.stopped + 1.2:
