@@ -132,9 +132,8 @@ void ReaderPool::drain() {
   wake_all();
   std::unique_lock lock(mutex_);
   drained_.wait(lock, [&] {
-    return error_ || std::all_of(threads_.begin(), threads_.end(), [&](const auto& thread) {
-             return thread->drains >= wanted;
-           });
+    return error_ || std::all_of(threads_.begin(), threads_.end(),
+                                 [&](const auto& thread) { return thread->drains >= wanted; });
   });
 }
 
