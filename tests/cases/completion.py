@@ -69,7 +69,7 @@ test.equal(complete("report", "--by", "process", "-s", "process"), ["process.com
 test.equal(complete("diff", "--of", "spin", "--by", "fun"), ["function"], "keys of the compared report")
 test.equal(complete("diff", "--measure", "cou"), ["count"], "measures")
 test.equal(complete("contention", "--type", "rwsem"), ["rwsem:R", "rwsem:W"], "lock types")
-test.equal(complete("report", "--format", "s"), ["svg", "speedscope"], "formats")
+test.equal(complete("report", "--format", "s"), ["svg", "speedscope", "sqlite"], "formats")
 test.equal(complete("hold-time", "--format", "lo"), ["lock_stat"], "formats of hold-time")
 test.equal(complete("info", "--format", "j"), ["json"], "formats of info")
 test.equal(complete("report", "-i", "rec"), ["recording.data"], "files")
