@@ -130,7 +130,8 @@ void Session::update_plan() {
 // When the recorder was killed before it could write the formats, those of the running kernel may be
 // the same. The first records tell.
 void Session::borrow_formats(const RecordBatch& first) {
-  if (formats_ != nullptr || formats_are_bad_ || !reader_.metadata().lacks_descriptions()) return;
+  if (!options_.running_kernel || formats_ != nullptr || formats_are_bad_) return;
+  if (!reader_.metadata().lacks_descriptions()) return;
   auto data = running_kernel_formats(RunningKernel::of_this_machine(), reader_.metadata(), first);
   if (!data) return;
   plan_diagnostics_.add(Diag::formats_from_running_kernel);

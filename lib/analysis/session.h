@@ -18,6 +18,8 @@ namespace perf_latency {
 struct SessionOptions {
   bool force = false;
   unsigned jobs = 0;  // 0: the CPUs of this machine, up to where more do not help
+  bool running_kernel =
+      true;  // may take formats that the file lacks from the kernel that runs here
   const std::atomic<bool>* interrupted = nullptr;
   // Called now and then from one thread with bytes read and in total (0: not known).
   std::function<void(uint64_t, uint64_t)> progress;
