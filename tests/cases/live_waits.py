@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracle"))
-from harness import Test, kernel_lets_record, skip  # noqa: E402
+from harness import Test, idle_is_hidden, kernel_lets_record, skip  # noqa: E402
 
 # kind: functions, one of which is in the chain of its waits on kernels from 4.x to 6.18; class of the cause
 KINDS = {
@@ -129,11 +129,7 @@ def check_hogs(test, data, hogs):
     test.near(report["totals"]["running_ns"], running, 0.06 * running, "hogs: time on the CPU")
 
 
-def main():
-    test = Test()
-    reason = kernel_lets_record()
-    if reason:
-        skip(reason)
+def examine(test):
     with tempfile.TemporaryDirectory(prefix="pl-waits-") as name:
         folder = Path(name)
         data, kinds = record(test, folder)
@@ -149,6 +145,20 @@ def main():
             check_fsync(test, data, folder, kinds["fsync"][0])
             check_hung(test, data, hung)
             check_hogs(test, data, kinds["hog"])
+
+
+def main():
+    reason = kernel_lets_record()
+    if reason:
+        skip(reason)
+    # A kernel that keeps events from perf now and then hides one of these waits in one run of thirty: there,
+    # and only there, a run that was not right is made once more.
+    for attempt in range(3):
+        test = Test()
+        examine(test)
+        if not test.faults or not idle_is_hidden(test):
+            break
+        print(f"attempt {attempt + 1}: {test.faults}")
     test.finish()
 
 
