@@ -45,7 +45,7 @@ size_t write_all(int fd, std::span<const std::byte> bytes) {
   return done;
 }
 
-std::vector<std::byte> table_bytes(std::vector<std::pair<uint64_t, uint64_t>> rows) {
+std::vector<std::byte> table_bytes(const std::vector<std::pair<uint64_t, uint64_t>>& rows) {
   ByteWriter out;
   for (const auto& [offset, size] : rows) {
     out.u64(offset);
@@ -88,8 +88,7 @@ Result<std::unique_ptr<PerfDataWriter>> PerfDataWriter::create(
   auto writer = std::unique_ptr<PerfDataWriter>(new PerfDataWriter(fd, pipe));
   writer->buffer_.reserve(kBufferBytes);
   sort_by_feature(early);
-  Result<void> begun =
-      pipe ? writer->begin_pipe(events, early) : writer->begin_file(events, std::move(early));
+  Result<void> begun = pipe ? writer->begin_pipe(events, early) : writer->begin_file(events, early);
   if (!begun) return begun.error();
   return writer;
 }
@@ -99,7 +98,7 @@ PerfDataWriter::~PerfDataWriter() {
 }
 
 Result<void> PerfDataWriter::begin_file(const std::vector<WriterEvent>& events,
-                                        std::vector<FeatureSection> early) {
+                                        const std::vector<FeatureSection>& early) {
   ByteWriter out;
   out.zeros(kFileHeaderSize);
   std::vector<std::pair<uint64_t, uint64_t>> ids;
@@ -123,7 +122,7 @@ Result<void> PerfDataWriter::begin_file(const std::vector<WriterEvent>& events,
     rows.emplace_back(out.size(), section.content.size());
     out.raw(section.content);
   }
-  const std::vector<std::byte> table = table_bytes(std::move(rows));
+  const std::vector<std::byte> table = table_bytes(rows);
   const size_t end = out.size() + table.size();
   out.zeros((kDataAlign - end % kDataAlign) % kDataAlign);
   out.raw(table);
@@ -270,9 +269,10 @@ bool PerfDataWriter::write_tail(const std::vector<FeatureSection>& late) {
     return static_cast<uint32_t>(a.feature) < static_cast<uint32_t>(b.feature);
   });
   std::vector<std::pair<uint64_t, uint64_t>> rows;
+  rows.reserve(placed.size());
   for (const Placed& section : placed) rows.emplace_back(section.offset, section.size);
   ByteWriter tail;
-  tail.raw(table_bytes(std::move(rows)));
+  tail.raw(table_bytes(rows));
   for (const FeatureSection& section : late) tail.raw(section.content);
 
   const off_t end = static_cast<off_t>(file_end_);

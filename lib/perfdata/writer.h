@@ -74,7 +74,7 @@ class PerfDataWriter {
   PerfDataWriter(int fd, bool pipe) : fd_(fd), pipe_(pipe) {}
 
   Result<void> begin_file(const std::vector<WriterEvent>& events,
-                          std::vector<FeatureSection> early);
+                          const std::vector<FeatureSection>& early);
   Result<void> begin_pipe(const std::vector<WriterEvent>& events,
                           const std::vector<FeatureSection>& early);
   std::vector<std::byte> header_bytes(uint64_t data_bytes, const std::vector<Placed>& placed) const;

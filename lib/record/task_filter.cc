@@ -32,7 +32,7 @@ bool is(std::span<const std::byte> record, RecordType type) {
 
 }  // namespace
 
-TaskFilter::TaskFilter(std::vector<uint32_t> tids, std::unordered_set<uint64_t> cgroups,
+TaskFilter::TaskFilter(const std::vector<uint32_t>& tids, std::unordered_set<uint64_t> cgroups,
                        std::string cgroup_path)
     : chosen_(kMaxTid / 64), cgroups_(std::move(cgroups)), cgroup_path_(std::move(cgroup_path)) {
   for (const uint32_t tid : tids) add_task(tid);

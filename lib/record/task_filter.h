@@ -29,7 +29,7 @@ namespace perf_latency {
 class TaskFilter {
  public:
   // `formats` gives the format text of an event.
-  TaskFilter(std::vector<uint32_t> tids, std::unordered_set<uint64_t> cgroups,
+  TaskFilter(const std::vector<uint32_t>& tids, std::unordered_set<uint64_t> cgroups,
              std::string cgroup_path);
 
   // Tells which event the samples with `ids` belong to. `period` and `dwarf` describe their layout.
